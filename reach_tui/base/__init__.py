@@ -1,0 +1,1 @@
+"""The ground floor: text, JSON, time, errors, folders and the one place that opens databases."""

@@ -1,0 +1,79 @@
+"""Which reader reads a file. Built-in kinds are listed here by name; other packages add theirs as entry points."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+from reach_tui.base.errors import NotRecognised, ReachError, SchemaUnknown
+from reach_tui.base.sqlite import reading, schema_of
+from reach_tui.stores.reader import Reader, Recognition
+
+GROUP = "reach_tui.stores"
+BUILT_IN = {
+    "reach": "reach_tui.stores.reach:ReachReader",
+    "peri": "reach_tui.stores.peri:PeriReader",
+    "opencode": "reach_tui.stores.opencode:OpencodeReader",
+}
+"""In the order they are asked. The same names stand in pyproject.toml, so that `importlib.metadata` lists them too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A recognised store."""
+
+    reader: Reader
+    version: str
+
+
+def load(target: str) -> type[Reader]:
+    """The reader class behind `module:attribute`."""
+    module, _, attribute = target.partition(":")
+    return getattr(import_module(module), attribute)  # type: ignore[no-any-return]
+
+
+def plugin_targets() -> dict[str, str]:
+    """Readers of other packages by kind. `REACH_TUI_PLUGINS=off` leaves them out; scanning costs about 30 ms."""
+    if os.environ.get("REACH_TUI_PLUGINS") == "off":
+        return {}
+    from importlib.metadata import entry_points
+
+    return {entry.name: entry.value for entry in entry_points(group=GROUP) if entry.name not in BUILT_IN}
+
+
+def open_store(path: Path) -> Opened:
+    """The reader for a file, chosen by its schema.
+
+    Raises `NotRecognised` (a database of no known kind), `SchemaUnknown` (known kind, unknown layout), or another
+    `StoreError` for a file that cannot be opened.
+    """
+    with reading(path) as connection:
+        schema = schema_of(connection)
+    near_miss: tuple[str, Recognition] | None = None
+    for targets in (BUILT_IN, None):
+        for kind, target in (plugin_targets() if targets is None else targets).items():
+            try:
+                reader_class = load(target)
+                answer = reader_class.recognise(schema, path)
+            except ReachError:
+                raise
+            except Exception as error:  # noqa: BLE001 - somebody else's package: named and passed over
+                print(f"reach-tui: store plugin {kind} ({target}) failed: {type(error).__name__}: {error}", file=sys.stderr)
+                continue
+            if answer is None:
+                continue
+            if answer.unsupported is None:
+                return Opened(reader_class(path), answer.version)
+            near_miss = near_miss or (reader_class.title, answer)
+    if near_miss:
+        title, answer = near_miss
+        raise SchemaUnknown(
+            f"a {title} store in an unknown layout ({answer.version}): {answer.unsupported}", path, "update reach-tui"
+        )
+    if not schema.tables:
+        raise NotRecognised("a database without any tables", path, "its rows may be in a -wal file that was not copied along")
+    shown = ", ".join(sorted(schema.tables)[:6])
+    raise NotRecognised(f"a database of no known agent (tables: {shown})", path, "see `reach-tui stores --help` for the kinds")

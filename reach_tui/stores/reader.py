@@ -1,0 +1,73 @@
+"""The interface every store reader fulfils. To add a store: one module with one class like this, one entry point.
+
+A reader turns rows into the canonical model and nothing else: no verdicts, no display. It never writes, loads one
+session (or streams calls) at a time, and says what it could not read instead of dropping it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Protocol
+
+from reach_tui.base.sqlite import Schema
+from reach_tui.model import Session, Step, ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class Recognition:
+    """A reader's answer to a schema it knows: it can read it, or it knows the store and not this layout."""
+
+    version: str
+    """The version or layout seen, for people: `1.18.33`, `user_version 17`."""
+    unsupported: str | None = None
+    """Set where the store is known and this layout cannot be read: what is missing, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Something in a store that could not be read as it should."""
+
+    what: str
+    """Kind of trouble, countable: `unreadable message`, `orphan result`, `malformed call`, `conflicting double write`."""
+    where: str
+    """Row or message it is about."""
+    session_id: str | None = None
+
+
+class Reader(Protocol):
+    """One open trace store. Methods open short connections of their own, so they may run in any thread."""
+
+    kind: ClassVar[str]
+    """Id of the store kind, as in the contract's `store` field."""
+    title: ClassVar[str]
+    """Name of the program for people."""
+    flag_meaning: ClassVar[str]
+    """What counts as flagged in this store, one sentence, for the docs."""
+
+    path: Path
+
+    def __init__(self, path: Path) -> None: ...
+
+    @classmethod
+    def recognise(cls, schema: Schema, path: Path) -> Recognition | None:
+        """None if this is some other store; decided from the schema alone (the path may break ties)."""
+
+    def sessions(self) -> Iterator[Session]:
+        """Every session, newest first, from the session table alone: cheap on a million calls."""
+
+    def session(self, session_id: str) -> Session | None:
+        """One session, None if the store has none of that id."""
+
+    def steps(self, session_id: str) -> Iterator[Step]:
+        """The steps of one session in order, calls paired with their results. Rows that cannot be parsed come as RAW steps."""
+
+    def calls(self, session_ids: Iterable[str] | None = None) -> Iterator[ToolCall]:
+        """Calls of the given sessions (of all: newest session first), in order within each; streams, same calls as `steps`."""
+
+    def troubles(self, session_id: str) -> list[Trouble]:
+        """What of a session could not be read, or paired, as it should."""
+
+    def data_version(self) -> object:
+        """A value that changes when the file's content may have changed (for live follow and caches)."""

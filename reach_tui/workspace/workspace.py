@@ -1,0 +1,184 @@
+"""The façade that both shells use: open stores, judge calls, keep labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reach_tui import __version__
+from reach_tui.base.clock import now_ms
+from reach_tui.base.hashing import content_hash
+from reach_tui.model import Counts, Label, StepKind, ToolCall, Verdict
+from reach_tui.workspace.judged import JudgedCall, JudgedSession, JudgedStep, SessionCounts
+from reach_tui.workspace.settings import Settings
+from reach_tui.workspace.sources import Found, Source, open_paths
+
+if TYPE_CHECKING:
+    from reach_tui.detect.engine import Engine
+    from reach_tui.labels.store import LabelStore
+    from reach_tui.taxonomy import Taxonomy
+
+
+class Workspace:
+    """Open trace files, the detectors' rules and the person's labels. Methods may be called from any thread."""
+
+    def __init__(self, paths: Sequence[Path] = (), settings: Settings | None = None, *, by: str | None = None) -> None:
+        self.settings = settings or Settings(by="unknown")
+        self.by = by or self.settings.by
+        self.paths = tuple(paths)
+        self._found: Found | None = None
+        self._labels: dict[Path, LabelStore] = {}
+
+    @property
+    def found(self) -> Found:
+        """What the paths hold; opened on first use."""
+        if self._found is None:
+            self._found = open_paths(self.paths)
+        return self._found
+
+    @property
+    def engine(self) -> Engine:
+        """The detectors with the rules in force."""
+        from reach_tui.detect.engine import default_engine
+
+        return default_engine()
+
+    @property
+    def taxonomy(self) -> Taxonomy:
+        """The failure taxonomy that labels use."""
+        from reach_tui.taxonomy import default
+
+        return default()
+
+    def judged_steps(self, source: Source, session_id: str) -> Iterator[JudgedStep]:
+        """The steps of a session in order, calls with verdict and label. Raises `StoreError`."""
+        labels = self.labels_of(source, session_id)
+        engine = self.engine
+        for step in source.reader.steps(session_id):
+            call = step.call
+            if call is None:
+                yield JudgedStep(step)
+            else:
+                yield JudgedStep(step, JudgedCall(call, engine.judge(call), labels.get(call.key)))
+
+    def judged_calls(self, source: Source, session_ids: Iterable[str] | None = None) -> Iterator[JudgedCall]:
+        """Calls with verdict and label, streamed. Raises `StoreError`."""
+        engine = self.engine
+        labels: dict[str | None, Label] = {}
+        current: str | None = None
+        for call in source.reader.calls(session_ids):
+            if call.session_id != current:
+                current = call.session_id
+                labels = self.labels_of(source, current)
+            yield JudgedCall(call, engine.judge(call), labels.get(call.key))
+
+    def judged_sessions(self, source: Source) -> Iterator[JudgedSession]:
+        """Every session with its sums (reads all its steps). Raises `StoreError`."""
+        labelled = self.labelled_counts(source)
+        for session in source.reader.sessions():
+            yield JudgedSession(session, self.session_counts(source, session.id), labelled.get(session.id, 0))
+
+    def session_counts(self, source: Source, session_id: str) -> SessionCounts:
+        """The sums of one session, from its steps. Raises `StoreError`."""
+        engine = self.engine
+        turns = unreadable = 0
+        pairs: list[tuple[ToolCall, Verdict]] = []
+        for step in source.reader.steps(session_id):
+            turns += step.kind is StepKind.USER and not step.inherited
+            unreadable += step.kind is StepKind.RAW
+            if step.call is not None:
+                pairs.append((step.call, engine.judge(step.call)))
+        return summarise(session_id, pairs, turns, unreadable)
+
+    # Labels
+
+    def label_path(self, source: Source) -> Path:
+        """The label database for a source: the native database itself, the one set by the person, or their own."""
+        from reach_tui.labels.store import default_path
+
+        if self.settings.labels is not None:
+            return self.settings.labels
+        return source.path if source.kind == "reach" else default_path()
+
+    def label_store(self, source: Source) -> LabelStore:
+        """The open label store for a source; made on first use. Raises `LabelError`."""
+        from reach_tui.labels.store import LabelStore
+
+        path = self.label_path(source)
+        if path not in self._labels:
+            self._labels[path] = LabelStore.open(path)
+        return self._labels[path]
+
+    def _existing_store(self, source: Source) -> LabelStore | None:
+        return self.label_store(source) if self.label_path(source).exists() else None
+
+    def labels_of(self, source: Source, session_id: str) -> dict[str | None, Label]:
+        """The labels in force in a session by call key (None: the session's own); this person's before others'."""
+        store = self._existing_store(source)
+        if store is None:
+            return {}
+        chosen: dict[str | None, Label] = {}
+        for (key, by), label in store.in_force(source.kind, session_id).items():
+            known = chosen.get(key)
+            if known is None or by == self.by or (known.by != self.by and label.at > known.at):
+                chosen[key] = label
+        return chosen
+
+    def labelled_counts(self, source: Source) -> dict[str, int]:
+        """How many calls of each session are labelled."""
+        store = self._existing_store(source)
+        return store.counts_by_session(source.kind) if store else {}
+
+    def make_label(
+        self,
+        source: Source,
+        judged: JudgedCall,
+        category: str,
+        subcategory: str | None = None,
+        note: str = "",
+    ) -> Label:
+        """A label for a call, not saved yet."""
+        call = judged.call
+        return Label(
+            store=source.kind,
+            session_id=call.session_id,
+            call_key=call.key,
+            content_hash=content_hash(call.tool, call.arguments, call.result.text if call.result else None),
+            category=category,
+            subcategory=subcategory,
+            note=note,
+            by=self.by,
+            at=now_ms(),
+            taxonomy=self.taxonomy.id,
+            taxonomy_version=self.taxonomy.version,
+            verdict=judged.verdict.failed,
+            rule=judged.verdict.rule,
+            tool_version=__version__,
+        )
+
+    def save_label(self, source: Source, label: Label) -> Label:
+        """Make a label durable; it is on disk when this returns. Raises `LabelError`."""
+        return self.label_store(source).save(label)
+
+    def close(self) -> None:
+        """Close the label databases."""
+        for store in self._labels.values():
+            store.close()
+        self._labels.clear()
+
+
+def summarise(
+    session_id: str, pairs: Sequence[tuple[ToolCall, Verdict]], turns: int, unreadable: int = 0
+) -> SessionCounts:
+    """The sums of one session's judged calls."""
+    from reach_tui.analyze.counts import count
+
+    counts = count(pairs, turns=turns) + Counts(unreadable=unreadable)
+    tools: dict[str, tuple[int, int]] = {}
+    for call, verdict in pairs:
+        calls, hidden = tools.get(call.shown_tool, (0, 0))
+        tools[call.shown_tool] = (calls + 1, hidden + (verdict.failed is True and call.flagged is not True))
+    clarified = any(call.route is not None and call.route.decision == "clarify" for call, _ in pairs)
+    first_pass = None if not pairs else counts.failed == 0 and counts.unfinished == 0 and not clarified
+    return SessionCounts(session_id, counts, tools, first_pass)

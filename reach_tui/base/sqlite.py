@@ -67,8 +67,15 @@ _open: dict[str, _Open] = {}
 _copies: dict[str, tuple[tuple[int, ...], Path]] = {}
 
 
+def _in_use(path: Path) -> bool:
+    """True if this process has a connection to the file: then it must not be opened and closed by plain I/O."""
+    return os.path.realpath(path) in _open
+
+
 def is_sqlite(path: Path) -> bool:
     """True if the file starts like an SQLite database. False for anything that cannot be read."""
+    if _in_use(path):
+        return True
     try:
         return stat.S_ISREG(path.stat().st_mode) and _head(path)[:16] == MAGIC
     except OSError:
@@ -85,6 +92,8 @@ def check_file(path: Path) -> None:
 
     Raises `StoreUnreadable` (missing, folder, pipe, no permission) or `StoreDamaged` (empty, not a database, torn).
     """
+    if _in_use(path):
+        return
     try:
         info = path.stat()
     except FileNotFoundError:
@@ -337,14 +346,40 @@ def schema_of(connection: Connection) -> Schema:
     return Schema(tables, int(version[0]))
 
 
-def open_owned(path: Path, *, busy_seconds: float = 10.0) -> Connection:
+class _Owned(sqlite3.Connection):
+    """A connection of ours that others in this process know about while it is open."""
+
+    registered: str | None = None
+
+    def register(self, path: Path) -> None:
+        self.registered = os.path.realpath(path)
+        with _lock:
+            entry = _open.setdefault(self.registered, _Open(0, Access.LIVE, None))
+            entry.access, entry.private = Access.LIVE, None
+            entry.count += 1
+
+    def close(self) -> None:
+        super().close()
+        registered, self.registered = self.registered, None
+        if registered is not None:
+            with _lock:
+                _open[registered].count -= 1
+                if _open[registered].count == 0:
+                    del _open[registered]
+
+
+def open_owned(path: Path, *, busy_seconds: float = 10.0, any_thread: bool = False) -> Connection:
     """A read-write connection to a database of ours: WAL, every commit flushed to disk (`synchronous=FULL`).
 
-    The folder is made (mode 0700). Raises `sqlite3.Error` or `OSError`; the caller says what it meant to write.
+    The folder is made (mode 0700). With `any_thread` the caller keeps threads apart by a lock of its own. Raises
+    `sqlite3.Error` or `OSError`; the caller says what it meant to write.
     """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None)
+    connection = sqlite3.connect(
+        path, timeout=busy_seconds, isolation_level=None, check_same_thread=not any_thread, factory=_Owned
+    )
     try:
+        connection.register(path)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
@@ -352,6 +387,48 @@ def open_owned(path: Path, *, busy_seconds: float = 10.0) -> Connection:
         connection.close()
         raise
     return connection
+
+
+@contextmanager
+def writing_once(path: Path) -> Iterator[Connection]:
+    """One exclusive transaction in another program's database, on the person's request; all of it or nothing.
+
+    Nothing but what the block writes changes: not the journal mode, and no `-wal` or `-shm` stays behind. Raises
+    `StoreLocked` at once while another process has the file open (WAL) or locked (rollback journal), or while this one
+    is reading it, and another `StoreError` for what cannot be written.
+    """
+    real = os.path.realpath(path)
+    with _lock:
+        if real in _open:
+            raise StoreLocked("being read by this program at the moment", path, "try again when the scan has finished")
+        check_file(path)
+        if not os.access(path, os.W_OK):
+            raise StoreUnreadable("read-only: nothing can be written to it", path, "check owner and mode")
+        if _head(path)[18:20] == b"\x02\x02" and _held_by_another(path):
+            raise StoreLocked("in use by another process", path, "close its program first, then try again")
+        _open[real] = _Open(1, Access.LIVE, None)
+    connection: Connection | None = None
+    try:
+        uri = f"file:{quote(os.fspath(path.absolute()))}?mode=rw"
+        connection = sqlite3.connect(uri, uri=True, timeout=0, isolation_level=None)
+        connection.text_factory = _decode
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("BEGIN EXCLUSIVE")
+        try:
+            yield connection
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+        connection.execute("COMMIT")
+    except sqlite3.Error as error:
+        raise translate(error, path) from error
+    finally:
+        if connection is not None:
+            connection.close()
+        with _lock:
+            _open[real].count -= 1
+            if _open[real].count == 0:
+                del _open[real]
 
 
 def text_of(value: object) -> str:

@@ -1,0 +1,123 @@
+"""Every command once: its id, keys, words and place. Bindings, footer, help, palette and remapping are all made from here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from textual.binding import Binding
+
+from reach_tui.base.errors import ConfigError
+
+SESSIONS, SESSION, DETAIL = "sessions", "session", "detail"
+EVERYWHERE = (SESSIONS, SESSION, DETAIL)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """Something a person can do. `action` is the Textual action; `footer` is the short word of the key line ('' leaves it out)."""
+
+    id: str
+    keys: str
+    help: str
+    group: str
+    screens: tuple[str, ...] = EVERYWHERE
+    footer: str = ""
+    action: str = ""
+
+    @property
+    def action_name(self) -> str:
+        """The action; the id with underscores if none is given."""
+        return self.action or self.id.replace("-", "_")
+
+    def binding(self) -> Binding:
+        """Textual's binding; its id is what a person remaps."""
+        return Binding(self.keys, self.action_name, self.footer or self.help, show=False, id=self.id)
+
+
+_LABELS = (
+    ("1", "tool"), ("2", "param"), ("3", "context"), ("4", "stale"), ("5", "denied"),
+    ("6", "limit"), ("7", "upstream"), ("8", "loop"), ("9", "model"), ("0", "fine"),
+)  # fmt: skip
+
+COMMANDS: tuple[Command, ...] = (
+    Command("down", "j,down", "next row", "Move"),
+    Command("up", "k,up", "previous row", "Move"),
+    Command("page-down", "pagedown,ctrl+f", "a page down", "Move"),
+    Command("page-up", "pageup,ctrl+b", "a page up", "Move"),
+    Command("first", "g,home", "first row", "Move"),
+    Command("last", "G,end", "last row", "Move"),
+    Command("next-failure", "n", "next failure", "Find the failure", (SESSION, DETAIL), "n/p failure"),
+    Command("previous-failure", "p", "previous failure", "Find the failure", (SESSION, DETAIL)),
+    Command("next-hidden", "h", "next hidden failure", "Find the failure", (SESSION, DETAIL), "h hidden"),
+    Command("previous-hidden", "H", "previous hidden failure", "Find the failure", (SESSION, DETAIL)),
+    Command("filter", "slash", "filter the list; in a session: search texts, arguments and results", "Find the failure",
+            (SESSIONS, SESSION), "/ filter"),
+    Command("soft", "S", "count soft signals as failures, or not", "Find the failure", (SESSION,)),
+    Command("sort", "s", "sort by the next column", "Find the failure", (SESSIONS,), "s sort"),
+    Command("open", "enter", "open the row; in a session: the whole call, full screen", "Go", (SESSIONS, SESSION), "Enter open"),
+    Command("back", "escape,q", "back; on the first screen q quits", "Go"),
+    Command("next-panel", "tab", "next panel", "Go", (SESSION,)),
+    Command("unfold", "right", "unfold sub-agents or repeats", "Go", (SESSIONS, SESSION)),
+    Command("fold", "left", "fold them again", "Go", (SESSIONS, SESSION)),
+    Command("origin", "o", "jump to where a slot's value came from; again: back", "Go", (SESSION,), "o origin"),
+    Command("problems", "exclamation_mark", "what could not be read", "Go", (SESSIONS, SESSION)),
+    *(Command(f"label-{key}", key, f"label: {word}", "Label", (SESSION, DETAIL), action=f"label('{key}')") for key, word in _LABELS),
+    Command("refine", "semicolon", "then a digit: refine the label just given (second level)", "Label", (SESSION, DETAIL), "; refine"),
+    Command("repeat-label", "full_stop", "give the last label again", "Label", (SESSION, DETAIL), ". again"),
+    Command("note", "e", "write a note to the label", "Label", (SESSION, DETAIL), "e note"),
+    Command("undo", "u", "undo the last label", "Label", (SESSION, DETAIL), "u undo"),
+    Command("redo", "U", "redo it", "Label", (SESSION, DETAIL)),
+    Command("copy-call", "y", "copy the call as JSON", "Copy", (SESSION, DETAIL)),
+    Command("copy-evidence", "Y", "copy the evidence", "Copy", (SESSION, DETAIL)),
+    Command("theme", "T", "next theme", "Program"),
+    Command("help", "question_mark,f1", "this list", "Program", footer="? keys"),
+    Command("palette", "ctrl+p", "find a command by name", "Program", action="app.command_palette"),
+    Command("quit", "ctrl+q,ctrl+c", "quit", "Program", action="app.quit"),
+)  # fmt: skip
+
+LABEL_WORDS = dict(_LABELS)
+_SHOWN = {
+    "slash": "/", "semicolon": ";", "full_stop": ".", "question_mark": "?", "exclamation_mark": "!", "escape": "Esc",
+    "enter": "Enter", "pagedown": "PgDn", "pageup": "PgUp", "home": "Home", "end": "End", "up": "↑", "down": "↓",
+    "left": "←", "right": "→", "tab": "Tab", "f1": "F1", "space": "Space",
+}  # fmt: skip
+
+
+def commands_for(screen: str) -> list[Command]:
+    """The commands of a screen, in the order of the help."""
+    return [command for command in COMMANDS if screen in command.screens]
+
+
+def bindings_for(screen: str) -> list[Binding]:
+    """The screen's bindings."""
+    return [command.binding() for command in commands_for(screen)]
+
+
+def shown_keys(keys: str) -> str:
+    """Keys as a person reads them: `?, F1`."""
+    shown = (_SHOWN.get(key.strip(), key.strip().replace("ctrl+", "Ctrl+")) for key in keys.split(","))
+    return " ".join(shown)
+
+
+def checked_keymap(keys: Mapping[str, str], where: str) -> dict[str, str]:
+    """A person's remapping, checked. Raises `ConfigError` for an unknown command, or for two commands on one key."""
+    known = {command.id: command for command in COMMANDS}
+    for name in keys:
+        if name not in known:
+            near = ", ".join(sorted(one for one in known if one[0] == name[:1])) or "see ? for the names"
+            raise ConfigError(f"keys.{name}: no such command", where, near)
+    for screen in EVERYWHERE:
+        taken: dict[str, str] = {}
+        for command in commands_for(screen):
+            for key in keys.get(command.id, command.keys).split(","):
+                other = taken.setdefault(key.strip(), command.id)
+                if other != command.id:
+                    raise ConfigError(f"key {key.strip()!r} is given to both {other} and {command.id}", where, "give one of them another key")
+    return dict(keys)
+
+
+def help_rows(screen: str, keys: Mapping[str, str]) -> Iterable[tuple[str, str, str]]:
+    """(group, keys, help) of every command of a screen, with the keys in force."""
+    for command in commands_for(screen):
+        yield command.group, shown_keys(keys.get(command.id, command.keys)), command.help

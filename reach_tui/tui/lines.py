@@ -1,0 +1,131 @@
+"""A line of a screen as plain data: pieces of cleaned text, each with the name of a style. Widgets turn it into strips."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias
+
+from rich.cells import cell_len, set_cell_size
+
+from reach_tui.base.text import one_line
+
+Piece: TypeAlias = tuple[str, str]
+"""Text without control characters, and a style's name (`styles.NAMES`)."""
+Line: TypeAlias = list[Piece]
+
+ELLIPSIS = "…"
+
+
+def fit(text: str, width: int, *, right: bool = False) -> str:
+    """`text` on one line in exactly `width` cells: cut with an ellipsis, or padded on the right (left if `right`)."""
+    if width <= 0:
+        return ""
+    if len(text) > width * 4:
+        text = text[: width * 4]
+    text = one_line(text)
+    size = cell_len(text)
+    if size > width:
+        text = set_cell_size(text, width - 1) + ELLIPSIS if width > 1 else ELLIPSIS
+        size = cell_len(text)
+    pad = " " * (width - size)
+    return pad + text if right else text + pad
+
+
+def width_of(line: Line) -> int:
+    """Cells a line takes."""
+    return sum(cell_len(text) for text, _ in line)
+
+
+def padded(line: Line, width: int, style: str = "text") -> Line:
+    """`line` in exactly `width` cells: the last pieces are cut, or blanks are added."""
+    result: Line = []
+    left = width
+    for text, name in line:
+        size = cell_len(text)
+        if size > left:
+            if left > 0:
+                result.append((set_cell_size(text, left - 1) + ELLIPSIS, name))
+            return result
+        result.append((text, name))
+        left -= size
+    if left:
+        result.append((" " * left, style))
+    return result
+
+
+def spread(left: Line, right: Line, width: int) -> Line:
+    """`left` at the left edge and `right` at the right one; the left gives way."""
+    room = width - width_of(right)
+    if room < 4:
+        return padded(left, width)
+    return padded(left, room - 1) + [(" ", "text")] + right
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """Cleaned `text` as rows of at most `width` cells: broken at newlines, then at blanks where one is near, then hard."""
+    width = max(width, 1)
+    rows: list[str] = []
+    for row in text.expandtabs(4).split("\n"):
+        rows.extend(_wrap_row(row, width))
+    return rows
+
+
+def _wrap_row(row: str, width: int) -> Iterator[str]:
+    if row.isascii():
+        start, size = 0, len(row)
+        while size - start > width:
+            cut = row.rfind(" ", start + width // 2, start + width + 1)
+            end = cut if cut > start else start + width
+            yield row[start:end]
+            start = end + 1 if cut > start else end
+        yield row[start:]
+        return
+    current, used = [], 0
+    for piece in _graphemes(row):
+        size = cell_len(piece)
+        if used + size > width and current:
+            yield "".join(current)
+            current, used = [], 0
+        current.append(piece)
+        used += size
+    yield "".join(current)
+
+
+def _graphemes(row: str) -> Iterator[str]:
+    from rich.cells import split_graphemes
+
+    for piece in (row[index : index + 2048] for index in range(0, len(row), 2048)):
+        spans, _ = split_graphemes(piece)
+        for start, end, _width in spans:
+            yield piece[start:end]
+
+
+def hard_wrap(text: str, width: int) -> list[str]:
+    """Like `wrap`, but rows are cut at exactly `width` cells: for tool output, where blanks carry meaning."""
+    width = max(width, 1)
+    rows: list[str] = []
+    for row in text.expandtabs(4).split("\n"):
+        if not row:
+            rows.append("")
+        elif row.isascii():
+            rows.extend(row[start : start + width] for start in range(0, len(row), width))
+        else:
+            rows.extend(_cut_cells(row, width))
+    return rows
+
+
+def _cut_cells(row: str, width: int) -> Iterator[str]:
+    current, used = [], 0
+    for piece in _graphemes(row):
+        size = cell_len(piece)
+        if used + size > width and current:
+            yield "".join(current)
+            current, used = [], 0
+        current.append(piece)
+        used += size
+    yield "".join(current)
+
+
+def plain(lines: Iterable[Sequence[Piece]]) -> str:
+    """The text of lines without styles, for tests and copies."""
+    return "\n".join("".join(text for text, _ in line).rstrip() for line in lines)

@@ -1,0 +1,235 @@
+"""Widgets that draw lines: a scrolling view, a list with a cursor, and a fixed bar. Only what is visible is ever built."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.segment import Segment
+from textual import events
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.reactive import var
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.widget import Widget
+
+from reach_tui.tui.lines import Line, padded
+from reach_tui.tui.themes import Palette
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_KEPT_STRIPS = 512
+
+
+def palette_for(widget: Widget) -> Palette:
+    """The line styles of the theme in force."""
+    return widget.app.palette  # type: ignore[attr-defined,no-any-return] # ReachApp owns it
+
+
+def to_strip(line: Line, width: int, palette: Palette, *, cursor: bool = False) -> Strip:
+    """A line as a strip of exactly `width` cells."""
+    segments = [Segment(text, palette[name]) for text, name in padded(line, width)]
+    strip = Strip(segments, width)
+    return strip.apply_style(palette["cursor"]) if cursor else strip
+
+
+class LineView(ScrollView, can_focus=True):
+    """A scrolling view over lines made on demand by `line_at`."""
+
+    DEFAULT_CSS = """
+    LineView { overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1; background: $background; }
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
+        self._strips: dict[tuple[int, int, bool], Strip] = {}
+        self._count = 0
+
+    def line_at(self, index: int, width: int) -> Line:
+        """The line to draw; asked only for visible ones."""
+        raise NotImplementedError  # subclasses draw
+
+    @property
+    def count(self) -> int:
+        """How many lines there are."""
+        return self._count
+
+    def set_count(self, count: int) -> None:
+        """Say how many lines there are, and draw anew."""
+        self._strips.clear()
+        if count != self._count:
+            self._count = count
+            self.virtual_size = Size(0, count)
+        self.refresh()
+
+    def redraw(self) -> None:
+        """Forget drawn lines and draw the visible ones anew."""
+        self._strips.clear()
+        self.refresh()
+
+    def is_cursor(self, index: int) -> bool:
+        """True for the line that is drawn as chosen."""
+        return False
+
+    def render_line(self, y: int) -> Strip:
+        index, width = y + int(self.scroll_offset.y), self.size.width
+        if not 0 <= index < self._count:
+            return Strip.blank(width)
+        key = (index, width, self.is_cursor(index))
+        strip = self._strips.get(key)
+        if strip is None:
+            if len(self._strips) > _KEPT_STRIPS:
+                self._strips.clear()
+            strip = to_strip(self.line_at(index, width), width, palette_for(self), cursor=key[2])
+            self._strips[key] = strip
+        return strip
+
+    def scroll_lines(self, lines: int) -> None:
+        """Scroll at once, without animation."""
+        self.scroll_to(y=self.scroll_offset.y + lines, animate=False, immediate=True)
+
+    def page(self) -> int:
+        """Lines of one page."""
+        return max(1, self.size.height - 1)
+
+
+class LinesView(LineView):
+    """A scrolling view over lines that are made for a width by one function."""
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._lines: Sequence[Line] = ()
+        self._build: Callable[[int], Sequence[Line]] | None = None
+        self._built_width = -1
+
+    def show(self, build: Callable[[int], Sequence[Line]], *, keep_scroll: bool = False) -> None:
+        """Show what `build` makes for the view's width (and makes again when the width changes)."""
+        self._build, self._built_width = build, -1
+        self._rebuild()
+        if not keep_scroll:
+            self.scroll_to(y=0, animate=False, immediate=True)
+
+    def _rebuild(self) -> None:
+        width = self.size.width
+        if self._build is not None and width > 0 and width != self._built_width:
+            self._built_width = width
+            self._lines = self._build(width)
+            self.set_count(len(self._lines))
+
+    def on_resize(self) -> None:
+        self._rebuild()
+
+    def line_at(self, index: int, width: int) -> Line:
+        return self._lines[index]
+
+
+class LineList(LineView):
+    """A list with a cursor; a row costs nothing until it is visible."""
+
+    cursor: var[int] = var(0)
+
+    @dataclass
+    class Highlighted(Message):
+        """The cursor stands on another row."""
+
+        line_list: LineList
+        index: int
+
+        @property
+        def control(self) -> LineList:
+            return self.line_list
+
+        def can_replace(self, message: Message) -> bool:
+            return isinstance(message, LineList.Highlighted)
+
+    @dataclass
+    class Chosen(Message):
+        """A row was opened with the mouse."""
+
+        line_list: LineList
+        index: int
+
+        @property
+        def control(self) -> LineList:
+            return self.line_list
+
+    def is_cursor(self, index: int) -> bool:
+        return index == self.cursor
+
+    def set_count(self, count: int) -> None:
+        super().set_count(count)
+        if count and self.cursor >= count:
+            self.cursor = count - 1
+
+    def validate_cursor(self, cursor: int) -> int:
+        return max(0, min(cursor, self._count - 1)) if self._count else 0
+
+    def watch_cursor(self, old: int, new: int) -> None:
+        for index in (old, new):
+            y = index - int(self.scroll_offset.y)
+            if 0 <= y < self.size.height:
+                self.refresh(Region(0, y, self.size.width, 1))
+        self.reveal(new)
+        self.post_message(self.Highlighted(self, new))
+
+    def reveal(self, index: int) -> None:
+        """Scroll just far enough that the row is visible."""
+        top, height = int(self.scroll_offset.y), self.size.height
+        if index < top:
+            self.scroll_to(y=index, animate=False, immediate=True)
+        elif height and index >= top + height:
+            self.scroll_to(y=index - height + 1, animate=False, immediate=True)
+
+    def on_resize(self) -> None:
+        self.reveal(self.cursor)
+
+    def _on_click(self, event: events.Click) -> None:
+        index = event.y + int(self.scroll_offset.y)
+        if 0 <= index < self._count:
+            again = index == self.cursor
+            self.cursor = index
+            if again or event.chain > 1:
+                self.post_message(self.Chosen(self, index))
+
+
+class Bar(Widget):
+    """One or more fixed lines, drawn without layout; pieces can be clicked."""
+
+    DEFAULT_CSS = "Bar { height: 1; background: $background; }"
+
+    @dataclass
+    class Clicked(Message):
+        """A piece was clicked."""
+
+        bar: Bar
+        text: str
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._draw: Callable[[int], Sequence[Line]] = lambda width: ()
+
+    def show(self, draw: Callable[[int], Sequence[Line]]) -> None:
+        """Draw these lines (made for the bar's width) from now on."""
+        self._draw = draw
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        width = self.size.width
+        lines = self._draw(width)
+        return to_strip(lines[y], width, palette_for(self)) if y < len(lines) else Strip.blank(width)
+
+    def _on_click(self, event: events.Click) -> None:
+        lines = self._draw(self.size.width)
+        if event.y >= len(lines):
+            return
+        from rich.cells import cell_len
+
+        left = event.x
+        for text, _ in lines[event.y]:
+            size = cell_len(text)
+            if left < size:
+                self.post_message(self.Clicked(self, text.strip()))
+                return
+            left -= size

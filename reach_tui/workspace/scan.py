@@ -1,0 +1,116 @@
+"""Counting every session of a store in a process of its own, so that no key waits for it.
+
+`python -m reach_tui.workspace.scan PATH` prints one JSON array a session: id, the eight sums of `Counts`, tools, first pass.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from itertools import groupby, islice
+from pathlib import Path
+
+from reach_tui.base.errors import ReachError, StoreError
+from reach_tui.base.jsonio import BadJson, as_int, as_object, dumps, loads
+from reach_tui.model import Counts
+from reach_tui.workspace.judged import SessionCounts
+from reach_tui.workspace.sources import Source, open_source
+from reach_tui.workspace.workspace import summarise
+
+_FIELDS = ("turns", "calls", "flagged", "failed", "hidden", "soft", "unfinished", "unreadable")
+_FIRST_CHUNK, _CHUNK = 40, 200  # sessions a read: the visible ones first
+
+
+def scan_source(source: Source) -> Iterator[SessionCounts]:
+    """The sums of every session, newest first, from the calls alone (`turns`: the last one with a call)."""
+    from reach_tui.detect.engine import default_engine
+
+    engine = default_engine()
+    ids = iter([session.id for session in source.reader.sessions()])
+    size = _FIRST_CHUNK
+    while chunk := list(islice(ids, size)):
+        size = _CHUNK
+        without_calls = dict.fromkeys(chunk)
+        for session_id, calls in groupby(source.reader.calls(chunk), key=lambda call: call.session_id):
+            without_calls.pop(session_id, None)
+            judged = [(call, engine.judge(call)) for call in calls]
+            yield summarise(session_id, judged, max(call.turn for call, _ in judged))
+        for session_id in without_calls:
+            yield summarise(session_id, [], 0)
+
+
+def encode(sums: SessionCounts) -> str:
+    """One line of the scan's output."""
+    counts = [getattr(sums.counts, name) for name in _FIELDS]
+    return dumps([sums.session_id, counts, {name: list(pair) for name, pair in sums.tools.items()}, sums.first_pass])
+
+
+def decode(line: bytes) -> SessionCounts | None:
+    """The sums in one line of output; None if it is no such line."""
+    try:
+        value = loads(line)
+    except BadJson:
+        return None
+    match value:
+        case [str(session_id), list(counts), dict(tools), first_pass] if len(counts) == len(_FIELDS):
+            sums = Counts(*(as_int(one) or 0 for one in counts))
+            pairs = {
+                name: (as_int(pair[0]) or 0, as_int(pair[1]) or 0)
+                for name, pair in as_object(tools).items()
+                if isinstance(pair, list) and len(pair) == 2
+            }
+            return SessionCounts(session_id, sums, pairs, first_pass if isinstance(first_pass, bool) else None)
+    return None
+
+
+class ScanProcess:
+    """A running scan of one store. Iterate for the sums; `cancel` ends it at once."""
+
+    def __init__(self, path: Path) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "reach_tui.workspace.scan", os.fspath(path)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        self.error: str | None = None
+
+    def __iter__(self) -> Iterator[SessionCounts]:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            if (sums := decode(line)) is not None:
+                yield sums
+        _, err = self._process.communicate()
+        if self._process.returncode not in (0, -9, -15):
+            lines = err.decode("utf-8", "replace").strip().splitlines()
+            self.error = lines[-1] if lines else f"the scan ended with exit code {self._process.returncode}"
+
+    def cancel(self) -> None:
+        """End the scan; what was counted so far stands."""
+        with contextlib.suppress(OSError):
+            self._process.kill()
+
+
+def main(arguments: list[str]) -> int:
+    """Print the sums of the store named; exit 2 with one line where it cannot be read."""
+    with contextlib.suppress(OSError, AttributeError):
+        os.nice(10)
+    out = sys.stdout.buffer
+    try:
+        for sums in scan_source(open_source(Path(arguments[0]))):
+            out.write(encode(sums).encode() + b"\n")
+            out.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (StoreError, ReachError) as error:
+        print(error.line(), file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -181,7 +181,7 @@ def _choose(path: Path) -> tuple[Access, Path | None]:
     return (Access.PRIVATE, _private_copy(path)) if _wal_bytes(path) else (Access.FROZEN, None)
 
 
-def _stamp(path: Path) -> tuple[int, ...]:
+def stamp(path: Path) -> tuple[int, ...]:
     """Sizes and modification times of the file, its `-wal` and `-journal`: unchanged means the copy still holds."""
     parts: list[int] = []
     for suffix in _COPIED:
@@ -203,9 +203,9 @@ atexit.register(_forget_copies)
 
 def _private_copy(path: Path) -> Path:
     """A copy of the database with its `-wal` or `-journal` in a private folder, made once for each state of the file."""
-    real, stamp = os.path.realpath(path), _stamp(path)
+    real, now = os.path.realpath(path), stamp(path)
     if (known := _copies.get(real)) and known[1].exists():
-        if known[0] == stamp:
+        if known[0] == now:
             return known[1]
         shutil.rmtree(known[1].parent, ignore_errors=True)
     if os.stat(path).st_size > min(_COPY_LIMIT, shutil.disk_usage(tempfile.gettempdir()).free):
@@ -219,7 +219,7 @@ def _private_copy(path: Path) -> Path:
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise _os_error(error, path) from None
-    _copies[real] = (stamp, folder / "copy.db")
+    _copies[real] = (now, folder / "copy.db")
     return folder / "copy.db"
 
 
@@ -366,6 +366,17 @@ class _Owned(sqlite3.Connection):
                 _open[registered].count -= 1
                 if _open[registered].count == 0:
                     del _open[registered]
+
+
+def columns_of(connection: Connection, table: str) -> frozenset[str]:
+    """The names of a table's columns; empty if there is no such table."""
+    quoted = table.replace('"', '""')
+    return frozenset(str(row[1]) for row in connection.execute(f'PRAGMA table_info("{quoted}")'))
+
+
+def selection(columns: frozenset[str], *wanted: str) -> str:
+    """The list of a SELECT: each wanted column, NULL in its place where the table lacks it."""
+    return ", ".join(f'"{name}"' if name in columns else f'NULL AS "{name}"' for name in wanted)
 
 
 def open_owned(path: Path, *, busy_seconds: float = 10.0, any_thread: bool = False) -> Connection:

@@ -29,3 +29,5 @@ class Label:
     tool_version: str
     id: int | None = None
     """Row number in the label log once it is durable."""
+    uid: str | None = None
+    """Unique over all label logs, so that export and import neither lose nor double; given by the store."""

@@ -72,7 +72,7 @@ class PeriReader:
         where = "" if session_id is None else " WHERE t.id = ?"
         return connection.execute(
             f"SELECT {selection(columns, *_THREAD_COLUMNS)}, EXISTS "
-            f" (SELECT 1 FROM messages m WHERE m.thread_id = t.id) FROM threads t{where}",
+            f"(SELECT 1 FROM messages m WHERE m.thread_id = t.id) FROM threads t{where}",
             () if session_id is None else (session_id,),
         ).fetchall()
 

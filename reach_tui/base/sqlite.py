@@ -43,6 +43,7 @@ _COPIED = ("", "-wal", "-journal")
 Connection = sqlite3.Connection
 Row = sqlite3.Row
 DatabaseError = sqlite3.DatabaseError
+IntegrityError = sqlite3.IntegrityError
 
 
 class Access(StrEnum):

@@ -181,7 +181,8 @@ class LabelStore:
         """How many calls of each session carry a label in force, whoever gave it."""
         rows = self._rows(
             f"SELECT session_id, count(DISTINCT call_key) FROM label WHERE id IN ({_NEWEST} AND store = ? "
-            'GROUP BY session_id, call_key, "by") AND category IS NOT NULL AND call_key IS NOT NULL GROUP BY session_id',
+            'GROUP BY session_id, call_key, "by") AND category IS NOT NULL AND call_key IS NOT NULL '
+            "GROUP BY session_id",
             (store,),
         )
         return {str(session_id): int(count) for session_id, count in rows}

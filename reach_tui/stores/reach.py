@@ -1,0 +1,390 @@
+"""Reader for native Reach databases: sessions with recorded routes, slots and events (`docs/native.md`)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ClassVar
+
+from reach_tui.base.clock import parse_time
+from reach_tui.base.jsonio import BadJson, JsonValue, as_int, as_object, dumps, loads
+from reach_tui.base.sqlite import Connection, Schema, reading, schema_of, text_of
+from reach_tui.model import Candidate, Result, Route, Session, Slot, Step, StepKind, Thresholds, Tokens, ToolCall
+from reach_tui.native.event import Event
+from reach_tui.native.migrations import file_stamp, migrated_copy
+from reach_tui.native.schema import EVENT, MESSAGE, SESSION, SLOT, TOOL_CALL, VERSION, Table, is_native, missing_columns
+from reach_tui.stores.reader import Recognition, Trouble
+
+Columns = Mapping[str, Any]
+_KINDS = {kind.value: kind for kind in StepKind}
+
+
+class ReachReader:
+    """One native Reach database; an older one is read through a migrated private copy."""
+
+    kind: ClassVar[str] = "reach"
+    title: ClassVar[str] = "Agent-Reach"
+    flag_meaning: ClassVar[str] = "`tool_call.flagged` is 1; NULL where the runtime recorded nothing."
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @classmethod
+    def recognise(cls, schema: Schema, path: Path) -> Recognition | None:
+        """A native database by its tables and `user_version`."""
+        if not is_native(schema):
+            return None
+        version = f"user_version {schema.user_version}"
+        if schema.user_version > VERSION:
+            return Recognition(version, f"made by a newer reach-tui; this one reads up to {VERSION}")
+        if schema.user_version == VERSION and (missing := missing_columns(schema)):
+            return Recognition(version, f"without {', '.join(missing[:4])}")
+        return Recognition(version)
+
+    def sessions(self) -> Iterator[Session]:
+        """Every session, newest first."""
+        with self._reading() as connection:
+            order = "coalesce(started_at, ended_at) DESC, id"
+            rows = connection.execute(f"SELECT {_names(SESSION)} FROM session ORDER BY {order}").fetchall()
+        for row in rows:
+            yield _session(_columns(SESSION, row))
+
+    def session(self, session_id: str) -> Session | None:
+        """One session, None if there is none of that id."""
+        with self._reading() as connection:
+            row = connection.execute(
+                f"SELECT {_names(SESSION)} FROM session WHERE {_IS_ID}", _ids(session_id)
+            ).fetchone()
+        return _session(_columns(SESSION, row)) if row else None
+
+    def steps(self, session_id: str) -> Iterator[Step]:
+        """Messages, calls and decisions without a call, in the order of `seq`, numbered without gaps."""
+        yield from self._story(session_id)[0]
+
+    def calls(self, session_ids: Iterable[str] | None = None) -> Iterator[ToolCall]:
+        """Calls of the given sessions, or of all, newest session first."""
+        chosen = [session.id for session in self.sessions()] if session_ids is None else session_ids
+        for session_id in chosen:
+            yield from (step.call for step in self._story(session_id)[0] if step.call is not None)
+
+    def troubles(self, session_id: str) -> list[Trouble]:
+        """Broken JSON, unknown words and events without their call."""
+        return self._story(session_id)[1]
+
+    def events(self, session_id: str) -> list[Event]:
+        """The recorded events of a session in the order they were written."""
+        with self._reading() as connection:
+            return [_event(row, []) for row in _rows(connection, EVENT, session_id, "id")]
+
+    def data_version(self) -> object:
+        """Sizes and times of the file and its `-wal`."""
+        return file_stamp(self.path)
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        with reading(self.path) as connection:
+            older = schema_of(connection).user_version < VERSION
+            if not older:
+                yield connection
+        if older:
+            with reading(migrated_copy(self.path)) as connection:
+                yield connection
+
+    def _story(self, session_id: str) -> tuple[list[Step], list[Trouble]]:
+        with self._reading() as connection:
+            messages = list(_rows(connection, MESSAGE, session_id, "seq"))
+            calls = list(_rows(connection, TOOL_CALL, session_id, "seq"))
+            events = list(_rows(connection, EVENT, session_id, "id"))
+            slots = defaultdict(list)
+            query = f"SELECT {_names(SLOT, 'slot')} FROM tool_call CROSS JOIN slot ON slot.call_key = tool_call.key"
+            for row in connection.execute(f"{query} WHERE tool_call.{_IS_SESSION} ORDER BY position", _ids(session_id)):
+                columns = _columns(SLOT, row)
+                slots[text_of(columns["call_key"])].append(columns)
+        return _Story(session_id, messages, calls, events, slots).tell()
+
+
+_IS_ID = "id IN (?, CAST(? AS BLOB))"
+_IS_SESSION = "session_id IN (?, CAST(? AS BLOB))"
+
+
+def _ids(session_id: str) -> tuple[str, str]:
+    """An id as text and as bytes: other writers may have stored either."""
+    return session_id, session_id
+
+
+def _names(table: Table, prefix: str | None = None) -> str:
+    return ", ".join(f'{prefix}."{name}"' if prefix else f'"{name}"' for name in table.names)
+
+
+def _columns(table: Table, row: tuple[Any, ...]) -> Columns:
+    return dict(zip(table.names, row, strict=True))
+
+
+def _rows(connection: Connection, table: Table, session_id: str, order: str) -> Iterator[Columns]:
+    query = f"SELECT {_names(table)} FROM {table.name} WHERE {_IS_SESSION} ORDER BY {order}"
+    return (_columns(table, row) for row in connection.execute(query, _ids(session_id)))
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else text_of(value)
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and value == value else None
+
+
+def _flag(value: object) -> bool | None:
+    return bool(value) if value in (0, 1) else None
+
+
+def _natural(value: object) -> int | None:
+    number = as_int(value) if isinstance(value, int | float) else None
+    return number if number is not None and number >= 0 else None
+
+
+def _session(row: Columns) -> Session:
+    try:
+        notes = loads(text_of(row["notes"])) if row["notes"] is not None else []
+    except BadJson:
+        notes = [text_of(row["notes"])]
+    return Session(
+        store=ReachReader.kind,
+        id=text_of(row["id"]),
+        parent_id=_text(row["parent_id"]),
+        title=_text(row["title"]),
+        project=_text(row["project"]),
+        model=_text(row["model"]),
+        started_at=parse_time(row["started_at"]),
+        ended_at=parse_time(row["ended_at"]),
+        tokens=Tokens(_natural(row["tokens_input"]), _natural(row["tokens_output"])),
+        outcome=_text(row["outcome"]),
+        own_work=row["own_work"] != 0,
+        copy_of=_text(row["copy_of"]),
+        notes=tuple(text_of(note) for note in notes) if isinstance(notes, list) else (dumps(notes),),
+        turns=_natural(row["turns"]),
+    )
+
+
+def _candidates(raw: object, problems: list[str]) -> tuple[Candidate, ...] | None:
+    if raw is None:
+        return None
+    try:
+        listed = loads(text_of(raw))
+    except BadJson:
+        listed = None
+    if not isinstance(listed, list):
+        problems.append("unreadable candidates")
+        return ()
+    found = []
+    for item in map(as_object, listed):
+        score = _number(item.get("score"))
+        if isinstance(item.get("name"), str) and score is not None:
+            found.append(Candidate(text_of(item["name"]), score, text_of(item.get("reason"))))
+        else:
+            problems.append("unreadable candidate")
+    return tuple(sorted(found, key=lambda one: -one.score))
+
+
+def _event(row: Columns, problems: list[str]) -> Event:
+    limits = [_number(row[name]) for name in ("t1", "gap", "floor")]
+    t1, gap, floor = limits
+    return Event(
+        trace_id=text_of(row["trace_id"]),
+        step=text_of(row["step"]),
+        session_id=text_of(row["session_id"]),
+        call_key=_text(row["call_key"]),
+        seq=_natural(row["seq"]),
+        intent=_text(row["intent"]),
+        candidates=_candidates(row["candidates"], problems),
+        decision=_text(row["decision"]),
+        thresholds=None if t1 is None or gap is None or floor is None else Thresholds(t1, gap, floor),
+        param_valid=_flag(row["param_valid"]),
+        error_type=_text(row["error_type"]),
+        retryable=_flag(row["retryable"]),
+        duration_ms=_natural(row["duration_ms"]),
+        at=parse_time(row["at"]),
+        detail=_text(row["detail"]),
+    )
+
+
+def _route(event: Event) -> Route | None:
+    if event.decision is None or event.candidates is None:
+        return None
+    thresholds = event.thresholds or Thresholds()
+    return Route("recorded", event.intent or "", event.candidates, event.decision, thresholds)
+
+
+def _execution(event: Event) -> dict[str, JsonValue]:
+    """An execute event's facts, as they stand in a call's metadata."""
+    facts: dict[str, JsonValue] = {
+        "trace_id": event.trace_id,
+        "param_valid": event.param_valid,
+        "error_type": event.error_type,
+        "retryable": event.retryable,
+        "detail": event.detail,
+    }
+    return {name: value for name, value in facts.items() if value is not None}
+
+
+def _decision_text(event: Event) -> str:
+    """A decision that led to no call, in one line."""
+    listed = ", ".join(f"{one.name} {one.score:.2f}" for one in event.candidates or ()) or "no candidate"
+    parts = [f"{event.step}: {event.decision or event.error_type or 'undecided'}", event.intent or "no intent", listed]
+    return " · ".join([*parts, event.detail] if event.detail else parts)
+
+
+class _Story:
+    """Puts the rows of one session in order."""
+
+    def __init__(
+        self,
+        session_id: str,
+        messages: list[Columns],
+        calls: list[Columns],
+        events: list[Columns],
+        slots: Mapping[str, list[Columns]],
+    ) -> None:
+        self._session_id = session_id
+        self._messages = messages
+        self._calls = calls
+        self._slots = slots
+        self._troubles: list[Trouble] = []
+        self._keys = {text_of(row["key"]) for row in calls}
+        self._routes: dict[str, Route] = {}
+        self._executions: dict[str, dict[str, JsonValue]] = {}
+        self._loose: list[tuple[Event, int]] = []
+        for row in events:
+            self._sort_event(row)
+
+    def tell(self) -> tuple[list[Step], list[Trouble]]:
+        """Steps numbered from 1, and what was not as it should be."""
+        rows: list[tuple[float, int, Columns | Event]] = [(_place(row["seq"]), 1, row) for row in self._messages]
+        rows += [(_place(row["seq"]), 2, row) for row in self._calls]
+        rows += [(_place(event.seq), 0, event) for event, _ in self._loose]
+        rows.sort(key=lambda item: item[:2])
+        numbers: dict[float, int] = {}
+        for number, (place, _, _) in enumerate(rows, start=1):
+            numbers.setdefault(place, number)
+        steps: list[Step] = []
+        turn = 0
+        for number, (_, rank, row) in enumerate(rows, start=1):
+            if isinstance(row, Event):
+                step = Step(number, turn, StepKind.NOTE, _decision_text(row), row.at)
+            elif rank == 1:
+                step = self._message(number, turn, row)
+            else:
+                step = self._call(number, turn, row, numbers)
+            turn = max(turn, step.turn)
+            steps.append(step)
+        return steps, self._troubles
+
+    def _trouble(self, what: str, where: str) -> None:
+        self._troubles.append(Trouble(what, where, self._session_id))
+
+    def _sort_event(self, row: Columns) -> None:
+        problems: list[str] = []
+        event = _event(row, problems)
+        where = f"event {text_of(row['id'])}"
+        for problem in problems:
+            self._trouble(problem, where)
+        if event.call_key is None or event.call_key not in self._keys:
+            if event.call_key is not None:
+                self._trouble("orphan event", where)
+            self._loose.append((event, len(self._loose)))
+            return
+        if event.step == "execute":
+            self._executions[event.call_key] = _execution(event)
+        elif route := _route(event):
+            self._routes[event.call_key] = route
+
+    def _message(self, number: int, turn: int, row: Columns) -> Step:
+        kind = _KINDS.get(text_of(row["kind"]))
+        if kind is None or kind is StepKind.CALL:
+            self._trouble("unknown message kind", f"message {text_of(row['seq'])}: {text_of(row['kind'])}")
+            kind = StepKind.RAW
+        recorded = _natural(row["turn"])
+        inherited = row["inherited"] == 1
+        counted = turn + 1 if kind is StepKind.USER and not inherited else turn
+        return Step(
+            number,
+            counted if recorded is None else recorded,
+            kind,
+            text_of(row["text"]),
+            parse_time(row["at"]),
+            visible=row["visible"] != 0,
+            inherited=inherited,
+        )
+
+    def _call(self, number: int, turn: int, row: Columns, numbers: Mapping[float, int]) -> Step:
+        key = text_of(row["key"])
+        problems = [text_of(row["problem"])] if row["problem"] is not None else []
+        arguments = self._json(row["arguments"], key, "arguments", problems)
+        metadata = dict(as_object(self._json(row["metadata"], key, "metadata", problems)))
+        if key in self._executions:
+            metadata["event"] = self._executions[key]
+        recorded = _natural(row["turn"])
+        call = ToolCall(
+            key=key,
+            id=text_of(row["call_id"]),
+            session_id=self._session_id,
+            tool=text_of(row["tool"]),
+            arguments=arguments,
+            flagged=_flag(row["flagged"]),
+            result=_result(row["result"]),
+            step=number,
+            turn=turn if recorded is None else recorded,
+            started_at=parse_time(row["started_at"]),
+            duration_ms=_natural(row["duration_ms"]),
+            status=_text(row["status"]),
+            target=_text(row["target"]),
+            metadata=metadata,
+            route=self._routes.get(key),
+            slots=self._slots_of(key, numbers),
+            copy_of=_text(row["copy_of"]),
+            visible=row["visible"] != 0,
+            problem="; ".join(problems) or None,
+        )
+        return Step(number, call.turn, StepKind.CALL, at=call.started_at, call=call, visible=call.visible)
+
+    def _json(self, raw: object, key: str, column: str, problems: list[str]) -> JsonValue:
+        if raw is None:
+            return None
+        try:
+            return loads(text_of(raw))
+        except BadJson:
+            problems.append(f"{column}: not valid JSON")
+            self._trouble(f"malformed {column}", key)
+            return text_of(raw)
+
+    def _slots_of(self, key: str, numbers: Mapping[float, int]) -> tuple[Slot, ...] | None:
+        rows = self._slots.get(key)
+        return tuple(self._slot(key, row, numbers) for row in rows) if rows else None
+
+    def _slot(self, key: str, row: Columns, numbers: Mapping[float, int]) -> Slot:
+        confidence = _number(row["confidence"])
+        origin_step = _natural(row["origin_step"])
+        return Slot(
+            name=text_of(row["name"]),
+            value=self._json(row["value"], key, "slot value", []),
+            source=text_of(row["source"]),
+            basis="recorded",
+            origin=_text(row["origin"]),
+            origin_step=None if origin_step is None else numbers.get(float(origin_step), origin_step),
+            matches=_natural(row["matches"]),
+            confidence=None if confidence is None else min(1.0, max(0.0, confidence)),
+            note=text_of(row["note"]),
+        )
+
+
+def _place(seq: object) -> float:
+    number = _number(seq)
+    return float("inf") if number is None else number
+
+
+def _result(value: object) -> Result | None:
+    if value is None:
+        return None
+    text = text_of(value)
+    return Result(text, len(text.encode("utf-8")))

@@ -1,0 +1,172 @@
+"""`reach-tui calls`: one record a tool call, with the detectors' verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from reach_tui.base.clock import parse_time
+from reach_tui.base.errors import UsageError
+from reach_tui.cli.output import Column, Progress, Record, emit, record_options, say
+from reach_tui.cli.sources import Traces, labels_option, path_argument
+from reach_tui.workspace import JudgedCall, Source
+from reach_tui.workspace.records import call_record
+
+_SHOWN = 300  # characters of a result that a table cell can hold at any width
+
+
+class Moment(click.ParamType[int]):
+    """An ISO 8601 date or time; UTC where it names no zone. Converted to milliseconds since 1970."""
+
+    name = "time"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Fails for what is no such time."""
+        if isinstance(value, int):
+            return value
+        moment = parse_time(value)
+        if moment is None:
+            self.fail(f"{value!r} is no date or time such as 2026-06-01 or 2026-06-01T10:00:00Z", param, ctx)
+        return moment
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which calls are wanted. `failed`, `hidden` and `soft` add to each other; the rest narrows."""
+
+    tools: frozenset[str]
+    failed: bool
+    hidden: bool
+    soft: bool
+    since: int | None
+    until: int | None
+
+    def wants(self, judged: JudgedCall) -> bool:
+        """True for a call that belongs into the list, its time aside."""
+        call, verdict = judged.call, judged.verdict
+        if self.tools and not self.tools & {call.tool, call.target, call.shown_tool}:
+            return False
+        if not (self.failed or self.hidden or self.soft):
+            return True
+        return (
+            (self.failed and verdict.failed is True) or (self.hidden and judged.hidden) or (self.soft and verdict.soft)
+        )
+
+    @property
+    def timed(self) -> bool:
+        """True if a time was asked for."""
+        return self.since is not None or self.until is not None
+
+    def within(self, started_at: int) -> bool:
+        """True in the half-open span [since, until)."""
+        return (self.since is None or started_at >= self.since) and (self.until is None or started_at < self.until)
+
+
+def verdict_word(record: Record) -> str:
+    """Glyph and word of a call record's verdict, as on the screens."""
+    if record["failed"]:
+        return "◆ hidden" if record["hidden"] else "✗ flagged"
+    if record["failed"] is False:
+        return "! check" if record["subcategory"] == "check_reported" else "· ok"
+    if record["soft"]:
+        return "~ soft"
+    return "? open" if record["result"] is not None else "? no result"
+
+
+def _style(record: Record) -> str:
+    if record["failed"]:
+        return "bold magenta" if record["hidden"] else "bold red"
+    return "yellow" if record["soft"] else ""
+
+
+def _class(record: Record) -> str:
+    return "/".join(str(record[key]) for key in ("category", "subcategory") if record[key]) or "-"
+
+
+def _gist(record: Record) -> str:
+    evidence = record["evidence"]
+    if record["failed"] is not False and isinstance(evidence, dict):
+        return str(evidence["text"])[:_SHOWN]
+    return str(record["result"] or "")[:_SHOWN]
+
+
+COLUMNS = (
+    Column("call key", lambda record: str(record["call_key"]), weight=3),
+    Column("step", lambda record: str(record["step"]), width=5, right=True),
+    Column("tool", lambda record: str(record["tool"]), width=12),
+    Column("verdict", verdict_word, width=11, style=_style),
+    Column("class", _class, weight=2),
+    Column("evidence or result (cut)", _gist, weight=3),
+)
+
+
+@click.command()
+@path_argument
+@click.option("--session", "session_ids", metavar="ID", multiple=True, help="Only this session (may be repeated).")
+@click.option("--tool", "tools", metavar="NAME", multiple=True, help="Only this tool, exact name (may be repeated).")
+@click.option("--failed", is_flag=True, help="Only calls that failed, flagged or not.")
+@click.option("--hidden", is_flag=True, help="Only failures that the store does not call one.")
+@click.option("--soft", is_flag=True, help="Count in suspicion without proof; alone: only that.")
+@click.option("--since", type=Moment(), metavar="TIME", help="Started at or after TIME (ISO 8601, UTC).")
+@click.option("--until", type=Moment(), metavar="TIME", help="Started before TIME (ISO 8601, UTC).")
+@record_options
+@labels_option
+def calls(
+    path: Path,
+    session_ids: tuple[str, ...],
+    tools: tuple[str, ...],
+    failed: bool,
+    hidden: bool,
+    soft: bool,
+    since: int | None,
+    until: int | None,
+    form: str | None,
+    labels_file: Path | None,
+) -> int:
+    """List the tool calls in PATH (a database, or a folder of them) with verdict, class, rule and evidence.
+
+    Newest session first, in order within each. Results are whole with --json and --jsonl; the table cuts them.
+
+    \b
+    Examples:
+      reach-tui calls opencode.db --hidden
+      reach-tui calls ~/traces --tool edit --since 2026-06-01 --until 2026-07-01 --jsonl
+    """
+    traces = Traces([path], labels_file)
+    selection = Selection(frozenset(tools), failed, hidden, soft, since, until)
+    records = _records(traces, session_ids, selection)
+    emit(Progress("calls").watch(records), form, COLUMNS, "no such calls in it")
+    return traces.exit_code()
+
+
+def _records(traces: Traces, session_ids: tuple[str, ...], selection: Selection) -> Iterator[Record]:
+    known: set[str] = set()
+
+    def read(source: Source) -> Iterable[JudgedCall]:
+        if not session_ids:
+            return traces.workspace.judged_calls(source)
+        here = [
+            session_id for session_id in dict.fromkeys(session_ids) if source.reader.session(session_id) is not None
+        ]
+        known.update(here)
+        return traces.workspace.judged_calls(source, here) if here else ()
+
+    timeless = 0
+    for source, judged in traces.each(read):
+        if not selection.wants(judged):
+            continue
+        if selection.timed:
+            if judged.call.started_at is None:
+                timeless += 1
+                continue
+            if not selection.within(judged.call.started_at):
+                continue
+        yield call_record(source, judged)
+    if timeless:
+        say(f"{timeless} calls without a recorded time left out by --since/--until")
+    missing = [session_id for session_id in session_ids if session_id not in known]
+    if missing and traces.sources:
+        raise UsageError(f"no session {missing[0]!r}", traces.paths[0], "`reach-tui sessions PATH` lists them")

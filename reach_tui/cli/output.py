@@ -1,0 +1,174 @@
+"""stdout is the result, stderr is talk: records as JSON, JSON Lines or a table, one line for every fault."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, TypeVar
+
+import click
+
+from reach_tui.base.jsonio import JsonValue, dumps
+from reach_tui.base.text import one_line
+
+BAD_INPUT = 2
+DEPTH_SHOWN = 200
+_BATCH = 200  # table rows laid out at once
+# Valid inside JSON strings and nowhere else in JSON; some terminals obey them, so they are escaped.
+_OBEYED = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+
+Record = dict[str, JsonValue]
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def prepare_streams() -> None:
+    """stdout and stderr speak UTF-8 whatever the locale, and never fail on a character."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def close_quietly() -> None:
+    """The reader of our stdout has gone: let the interpreter's last flush go nowhere."""
+    with contextlib.suppress(OSError, ValueError):  # no real file behind stdout
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def say(line: str) -> None:
+    """One line on stderr, cleaned of whatever a path or a trace put into it."""
+    click.echo(f"reach-tui: {one_line(line)}", err=True)
+
+
+def encode(value: object, *, indent: int | None = None) -> str:
+    """JSON text that is safe on a terminal. What is nested too deeply for JSON is cut at `DEPTH_SHOWN` levels and marked."""
+    try:
+        text = dumps(value, indent=indent)
+    except RecursionError:
+        text = dumps(_shallow(value, DEPTH_SHOWN), indent=indent)
+    return _OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def _shallow(value: object, levels: int) -> object:
+    if isinstance(value, dict):
+        if levels == 0:
+            return f"[cut: nested deeper than {DEPTH_SHOWN} levels]"
+        return {key: _shallow(item, levels - 1) for key, item in value.items()}
+    if isinstance(value, list):
+        if levels == 0:
+            return f"[cut: nested deeper than {DEPTH_SHOWN} levels]"
+        return [_shallow(item, levels - 1) for item in value]
+    return value
+
+
+def record_options(command: Command) -> Command:
+    """`--json` and `--jsonl`, as every command that prints records has them: the parameter `form`."""
+    command = click.option("--jsonl", "form", flag_value="jsonl", help="One JSON object a line.")(command)
+    return click.option("--json", "form", flag_value="json", help="One JSON document.")(command)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table: what it shows of a record, and how wide. `weight` shares out what fixed widths leave."""
+
+    title: str
+    cell: Callable[[Record], str]
+    width: int = 0
+    weight: int = 0
+    right: bool = False
+    style: Callable[[Record], str] | None = None
+
+
+def emit(records: Iterable[Record], form: str | None, columns: Sequence[Column], empty: str) -> int:
+    """Print records as they come; how many there were. `empty` is said of an empty table."""
+    out = sys.stdout
+    count = 0
+    if form == "jsonl":
+        for count, record in enumerate(records, 1):  # noqa: B007 - the last number is the answer
+            out.write(encode(record) + "\n")
+    elif form == "json":
+        count = _emit_array(records, out)
+    else:
+        count = _emit_table(iter(records), columns)
+        if count == 0:
+            click.echo(f"reach-tui: {empty}", err=True)
+    return count
+
+
+def _emit_array(records: Iterable[Record], out: Any) -> int:
+    count = 0
+    try:
+        for count, record in enumerate(records, 1):
+            out.write(("[\n" if count == 1 else ",\n") + encode(record))
+    finally:
+        out.write("\n]\n" if count else "[]\n")
+    return count
+
+
+def _emit_table(records: Iterator[Record], columns: Sequence[Column]) -> int:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(file=sys.stdout, width=_width(), markup=False, emoji=False, highlight=False, legacy_windows=False)
+    widths = _share(columns, console.width)
+    count = 0
+    while batch := list(islice(records, _BATCH)):
+        table = Table(box=None, padding=(0, 1, 0, 0), show_header=count == 0, header_style="bold", pad_edge=False)
+        for column, width in zip(columns, widths, strict=True):
+            table.add_column(
+                column.title,
+                width=width,
+                no_wrap=True,
+                overflow="ellipsis",
+                justify="right" if column.right else "left",
+            )
+        for record in batch:
+            table.add_row(
+                *(
+                    Text(one_line(column.cell(record)), style=column.style(record) if column.style else "")
+                    for column in columns
+                )
+            )
+        console.print(table)
+        count += len(batch)
+    return count
+
+
+def _width() -> int:
+    return max(40, shutil.get_terminal_size((120, 24)).columns)
+
+
+def _share(columns: Sequence[Column], total: int) -> list[int]:
+    left = total - len(columns) - sum(column.width for column in columns)
+    weights = sum(column.weight for column in columns) or 1
+    return [column.width or max(4, left * column.weight // weights) for column in columns]
+
+
+class Progress:
+    """`n done` on stderr: only on a terminal, and only where the result does not go to the same one."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._shown = sys.stderr.isatty() and not sys.stdout.isatty()
+        self._next = time.monotonic() + 0.5
+        self._drawn = False
+
+    def watch(self, items: Iterable[Record]) -> Iterator[Record]:
+        """The same items, counted aloud."""
+        for number, item in enumerate(items, 1):
+            if self._shown and time.monotonic() >= self._next:
+                self._next = time.monotonic() + 0.2
+                self._drawn = True
+                sys.stderr.write(f"\r{self._what}: {number:,}")
+                sys.stderr.flush()
+            yield item
+        if self._drawn:
+            sys.stderr.write("\r\x1b[K")

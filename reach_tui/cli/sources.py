@@ -1,0 +1,82 @@
+"""What the commands that read traces share: opening the named paths, and what unreadable ones do to the exit code."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from reach_tui.base.errors import ReachError, StoreError
+from reach_tui.cli.output import BAD_INPUT, say
+from reach_tui.workspace import Source, Workspace, load_settings
+
+Item = TypeVar("Item")
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class TracePath(click.Path):
+    """A path as it was typed; whether it can be read is said later, with the reason."""
+
+    name = "path"
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+
+path_argument = click.argument("path", type=TracePath())
+
+
+def labels_option(command: Command) -> Command:
+    """`--labels FILE`: the label database to use instead of the person's own."""
+    return click.option(
+        "--labels", "labels_file", type=TracePath(), metavar="FILE", help="Label database instead of your own."
+    )(command)
+
+
+class Traces:
+    """The traces a command works on. Faults are said when met; `exit_code` weighs them at the end."""
+
+    def __init__(
+        self, paths: Iterable[Path], labels_file: Path | None = None, by: str | None = None, *, aloud: bool = True
+    ) -> None:
+        settings = load_settings()
+        if labels_file is not None:
+            settings = dataclasses.replace(settings, labels=labels_file)
+        self.paths = tuple(paths)
+        self.workspace = Workspace(self.paths, settings, by=by)
+        self.broken: set[Path] = set()
+        for problem in self.workspace.found.problems if aloud else ():
+            say(problem.line())
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The traces that opened, in the order given."""
+        return self.workspace.found.sources
+
+    def each(self, read: Callable[[Source], Iterable[Item]]) -> Iterator[tuple[Source, Item]]:
+        """What `read` finds in each trace; one that breaks off is said, and the next is read."""
+        for source in self.sources:
+            try:
+                for item in read(source):
+                    yield source, item
+            except StoreError as error:
+                self.blame(source, error)
+
+    def blame(self, source: Source, error: ReachError) -> None:
+        """Say what is wrong with a trace and remember it for the exit code."""
+        say(error.line())
+        self.broken.add(source.path)
+
+    def exit_code(self) -> int:
+        """2 if a named file could not be read, or nothing in a named folder could; else 0."""
+        whole = [source.path for source in self.sources if source.path not in self.broken]
+        return 0 if all(_covers(path, whole) for path in self.paths) else BAD_INPUT
+
+
+def _covers(named: Path, whole: Iterable[Path]) -> bool:
+    if not named.is_dir():
+        return any(path == named or path.resolve() == named.resolve() for path in whole)
+    return any(path.is_relative_to(named) or path.resolve().is_relative_to(named.resolve()) for path in whole)

@@ -1,0 +1,75 @@
+"""The words and marks that the Markdown and the HTML export share."""
+
+from __future__ import annotations
+
+from reach_tui.base.jsonio import JsonValue, dumps
+from reach_tui.export.document import Document, Record
+
+
+def mark(call: Record) -> tuple[str, str]:
+    """Glyph and word of a call record's verdict, as on the screens."""
+    if call["failed"]:
+        return ("◆", "HIDDEN") if call["hidden"] else ("✗", "FLAGGED")
+    if call["failed"] is False:
+        return ("!", "CHECK") if call["subcategory"] == "check_reported" else ("·", "ok")
+    if call["soft"]:
+        return "~", "SOFT"
+    return ("?", "NO RESULT") if call["result"] is None else ("?", "UNDECIDED")
+
+
+def class_of(record: Record) -> str:
+    """`category / subcategory` of a call or a label, empty where there is none."""
+    return " / ".join(str(record[key]) for key in ("category", "subcategory") if record[key])
+
+
+def flag_words(call: Record) -> str:
+    """What the store recorded, in words."""
+    said = {True: "failed", False: "succeeded", None: "nothing"}[
+        bool(call["flagged"]) if call["flagged"] is not None else None
+    ]
+    status = f" ({call['status']})" if call.get("status") else ""
+    return f"the store says: {said}{status}"
+
+
+def cut_words(call: Record) -> str | None:
+    """Size and hash of a result that was cut, None where it is whole."""
+    cut = call.get("result_cut")
+    if not isinstance(cut, dict):
+        return None
+    size = f"{cut['bytes']:,} bytes" if isinstance(cut["bytes"], int) else "unknown size"
+    return f"cut: {cut['kept_characters']:,} characters kept of {size}, sha256 of the whole: {cut['sha256']}"
+
+
+def redaction_words(document: Document) -> str:
+    """What was done about secrets, in one sentence."""
+    if document.redacted is None:
+        return "Secrets were not redacted."
+    if not document.redacted:
+        return "Looked for secrets: none found."
+    kinds = ", ".join(f"{count} {kind}" for kind, count in document.redacted.items())
+    return f"Redacted: {kinds}."
+
+
+def pretty(value: JsonValue) -> str:
+    """Arguments for reading: indented JSON, or the raw text where they are none."""
+    if isinstance(value, str):
+        return value
+    try:
+        return dumps(value, indent=2)
+    except RecursionError:
+        pass
+    try:  # on one line it reaches deeper
+        return dumps(value)
+    except RecursionError:
+        return "[nested too deeply to be written]"
+
+
+def evidence_span(call: Record) -> tuple[int, int] | None:
+    """Where the evidence stands in the result as exported, None where it stands elsewhere."""
+    evidence, result = call.get("evidence"), call.get("result")
+    if not isinstance(evidence, dict) or not isinstance(result, str) or evidence.get("where", "result") != "result":
+        return None
+    start, end = evidence.get("start"), evidence.get("end")
+    if isinstance(start, int) and isinstance(end, int) and 0 <= start < end <= len(result):
+        return start, end
+    return None

@@ -1,0 +1,223 @@
+"""Labels in and out: JSON Lines with the call's record and its surroundings, and CSV for spreadsheets.
+
+A round trip is the identity on labels: `uid` keeps a second import from doubling anything, times keep their
+milliseconds, and a CSV cell that a spreadsheet would run as a formula is kept as text by a leading apostrophe.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from reach_tui.base.clock import parse_time, to_iso
+from reach_tui.base.errors import LabelError, UsageError
+from reach_tui.base.jsonio import BadJson, dumps, loads
+from reach_tui.base.text import scrub_surrogates
+from reach_tui.labels.store import FIELDS
+from reach_tui.model import Label
+from reach_tui.taxonomy import Taxonomy, default
+
+Record = Mapping[str, Any]
+LABEL_FIELDS = tuple(name for name in FIELDS if name != "id")
+CALL_COLUMNS = ("tool", "arguments", "result")
+_CELL_LIMIT = 2**31 - 1  # csv's default of 131,072 characters refuses longer notes
+_RESULT_SHOWN = 2000  # characters of a result in a CSV cell; JSON Lines keep it whole
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_QUOTED_FORMULA = re.compile(r"'+[=+\-@\t\r]")
+_WORDS = {"true": True, "false": False, "1": True, "0": False, "": None}
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """A label with what training or review needs beside it."""
+
+    label: Label
+    call: Record | None = None
+    """The call's record as `calls --jsonl` prints it; None for a session's label or a call that is gone."""
+    context: Sequence[Record] = ()
+    """Records of the steps around it, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A line that was not imported."""
+
+    line: int
+    """From 1, in the file."""
+    what: str
+
+
+@dataclass(slots=True)
+class Imported:
+    """What a file held: labels to merge, and the lines that are no label."""
+
+    labels: list[Label] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+
+def label_record(label: Label) -> dict[str, Any]:
+    """All fields of a label; `at` as ISO 8601 in UTC with milliseconds."""
+    record = {name: getattr(label, name) for name in LABEL_FIELDS}
+    record["at"] = to_iso(label.at) or label.at
+    return record
+
+
+def to_jsonl(rows: Iterable[Labelled]) -> Iterator[str]:
+    """One JSON object a line: `label`, `call`, `context`."""
+    for row in rows:
+        yield dumps({"label": label_record(row.label), "call": row.call, "context": list(row.context)}) + "\n"
+
+
+def to_csv(rows: Iterable[Labelled]) -> Iterator[str]:
+    """A head line, then one line a call and person: the label, and the tool, arguments and result (its beginning)."""
+    yield _csv_line([*LABEL_FIELDS, *CALL_COLUMNS])
+    for row in rows:
+        cells = [_cell(value) for value in label_record(row.label).values()]
+        call = row.call or {}
+        cells += [_cell(call.get("tool")), _cell(call.get("arguments")), _cell(_shown(call.get("result")))]
+        yield _csv_line(cells)
+
+
+def from_jsonl(lines: Iterable[str], taxonomy: Taxonomy | None = None) -> Imported:
+    """Labels from JSON Lines (split at line feeds only): `to_jsonl`'s objects, or plain label records."""
+    found = Imported()
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            record = loads(line)
+        except BadJson as error:
+            found.problems.append(Problem(number, f"not JSON: {error}"))
+            continue
+        if isinstance(record, dict) and isinstance(record.get("label"), dict):
+            record = record["label"]
+        if isinstance(record, dict):
+            _take(found, number, record, taxonomy or default())
+        else:
+            found.problems.append(Problem(number, "not an object"))
+    return found
+
+
+def from_csv(text: str, taxonomy: Taxonomy | None = None) -> Imported:
+    """Labels from CSV with a head line that names the fields; unknown columns are ignored."""
+    found = Imported()
+    limit = csv.field_size_limit(_CELL_LIMIT)
+    try:
+        reader = csv.reader(io.StringIO(text, newline=""))
+        head = next(reader, [])
+        while True:
+            line = reader.line_num + 1
+            try:
+                row = next(reader)
+            except StopIteration:
+                return found
+            except csv.Error as error:
+                found.problems.append(Problem(line, f"not CSV: {error}"))
+                return found
+            if row:
+                cells = dict(zip(head, map(_uncell, row), strict=False))
+                _take(found, line, _typed(cells), taxonomy or default())
+    finally:
+        csv.field_size_limit(limit)
+
+
+def read_file(path: Path, taxonomy: Taxonomy | None = None) -> Imported:
+    """Labels from a file: CSV if its name ends so, else JSON Lines. Raises `LabelError` if it cannot be read."""
+    try:
+        text = path.read_bytes().decode("utf-8-sig", "replace")
+    except OSError as error:
+        raise LabelError(f"cannot be read: {error.strerror}", path, "name a file of `labels export`") from error
+    if path.suffix.lower() == ".csv":
+        return from_csv(text, taxonomy)
+    return from_jsonl(text.split("\n"), taxonomy)
+
+
+def _csv_line(cells: Sequence[str]) -> str:
+    buffer = io.StringIO(newline="")
+    csv.writer(buffer, quoting=csv.QUOTE_ALL, lineterminator="\n").writerow(cells)
+    return buffer.getvalue()
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    text = scrub_surrogates(value) if isinstance(value, str) else dumps(value)
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def _uncell(text: str) -> str:
+    return text[1:] if _QUOTED_FORMULA.match(text) else text
+
+
+def _shown(result: object) -> object:
+    if not isinstance(result, str) or len(result) <= _RESULT_SHOWN:
+        return result
+    return f"{result[:_RESULT_SHOWN]}… [cut: {len(result)} characters]"
+
+
+def _typed(cells: Mapping[str, str]) -> dict[str, Any]:
+    """A CSV row with the types of a JSON record; empty cells are None."""
+    record: dict[str, Any] = {name: value or None for name, value in cells.items()}
+    record["note"] = cells.get("note", "")
+    version = cells.get("taxonomy_version", "")
+    record["taxonomy_version"] = int(version) if version.isdecimal() else version or None
+    record["verdict"] = _WORDS.get(cells.get("verdict", "").lower())
+    at = cells.get("at", "")
+    record["at"] = int(at) if re.fullmatch(r"-?\d{1,18}", at) else at
+    return record
+
+
+def _take(found: Imported, line: int, record: Mapping[str, Any], taxonomy: Taxonomy) -> None:
+    try:
+        found.labels.append(_label(record, taxonomy))
+    except (LabelError, UsageError) as error:
+        found.problems.append(Problem(line, error.line()))
+
+
+def _label(record: Mapping[str, Any], taxonomy: Taxonomy) -> Label:
+    named = _text(record, "taxonomy") or taxonomy.id
+    if named != taxonomy.id:
+        raise LabelError(f"unknown taxonomy {named!r}", hint=f"known: {taxonomy.id}")
+    category, subcategory = _required(record, "category"), _text(record, "subcategory")
+    level1, level2 = taxonomy.parse(f"{category}/{subcategory}" if subcategory else category)
+    at = record.get("at")
+    moment = parse_time(at) if isinstance(at, str) or parse_time(at) == at else at
+    if not isinstance(moment, int) or isinstance(moment, bool) or abs(moment) >= 2**63:
+        raise LabelError("`at` is missing or no time", hint="ISO 8601, or milliseconds since 1970")
+    version, verdict = record.get("taxonomy_version"), record.get("verdict")
+    return Label(
+        store=_required(record, "store"),
+        session_id=_required(record, "session_id"),
+        call_key=_text(record, "call_key"),
+        content_hash=_text(record, "content_hash"),
+        category=level1.id,
+        subcategory=level2.id if level2 else None,
+        note=_text(record, "note") or "",
+        by=_required(record, "by"),
+        at=moment,
+        taxonomy=named,
+        taxonomy_version=version if type(version) is int else taxonomy.version,
+        verdict=verdict if isinstance(verdict, bool) else None,
+        rule=_text(record, "rule"),
+        tool_version=_text(record, "tool_version") or "",
+        uid=_text(record, "uid"),
+    )
+
+
+def _text(record: Mapping[str, Any], name: str) -> str | None:
+    value = record.get(name)
+    if value is not None and not isinstance(value, str):
+        raise LabelError(f"`{name}` is not text")
+    return value
+
+
+def _required(record: Mapping[str, Any], name: str) -> str:
+    value = _text(record, name)
+    if not value:
+        raise LabelError(f"`{name}` is missing")
+    return value

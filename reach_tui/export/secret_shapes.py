@@ -111,10 +111,13 @@ _KEY = re.compile(
     r"|secret_?access_?key|token|secret|cookies?|authorization|credentials?)$"
 )
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_PLACEHOLDER = re.compile(
+    r"\$\{[^}]*\}|\$\([^)]*\)?|(?-i:\$[A-Z][A-Z0-9_]*)|%\(?\w*\)?[sd]|\{\{?[\w. ]*\}?\}|<[\w -]+>?|\*+|x+|\.+|\[redacted.*",
+    re.IGNORECASE,
+)
 _CODE = re.compile(
-    r"(?:str|string|bytes|int|bool|optional|none|null|nil|true|false|undefined|any|text|required|type|"
-    r"(?:os|process|self|this|req|request|config|settings|args|env|ctx)[.\[].*|"
-    r"\$.*|%.*|\{.*|\*+|x+|\.+|\[redacted.*|[a-z_][\w.]*\(.*|[(\[{].*)",
+    r"(?:str|string|bytes|int|bool|optional|none|null|nil|true|false|undefined|any|text|required|type)[)\].:]*"
+    r"|(?:os|process|self|this|req|request|config|settings|args|env|ctx)[.\[].*|[a-z_][\w.]*\(.*|[(\[{}\])]+",
     re.IGNORECASE | re.DOTALL,
 )
 
@@ -131,7 +134,7 @@ def is_secret_value(match: re.Match[str]) -> bool:
     """
     quoted, plain = match["quoted"], match["plain"]
     value = quoted if quoted is not None else plain
-    if _CODE.fullmatch(value) or len(value) < 3:
+    if len(value) < 3 or _PLACEHOLDER.fullmatch(value) or (quoted is None and _CODE.fullmatch(value)):
         return False
     if match["name"].lower() == "pwd" and value.startswith(("/", "~")):  # the working directory
         return False

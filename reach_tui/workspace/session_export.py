@@ -56,7 +56,7 @@ def render(document: Document, form: str) -> str:
 
 
 def write_export(text: str, target: Path, sources: tuple[Source, ...]) -> None:
-    """Write an export; an existing file is replaced in one step. Raises `UsageError` rather than overwrite a database."""
+    """Write an export; an existing file is replaced in one step. Raises `UsageError`, also where a database is there."""
     import os
 
     from reach_tui.base.sqlite import is_sqlite

@@ -4,224 +4,78 @@ A foreign file is opened in the first way that is both right and leaves its fold
 
 * WAL file that nobody has open and whose `-wal` is absent or empty: `immutable=1` (a plain `mode=ro` would leave `-wal`
   and `-shm` behind).
-* WAL file with rows in its `-wal` and no process holding it (the agent was killed): a private copy of file and `-wal`;
-  opening in place would rewrite the `-shm`. The copy is kept until the file changes or the program ends.
+* WAL file with rows in its `-wal` and no process holding it (the agent was killed): `mode=ro&readonly_shm=1`, by which
+  SQLite keeps its index of the `-wal` in memory and leaves the `-shm` alone; without a readable `-shm` a private copy
+  of file and `-wal`, kept until the file changes or the program ends.
 * everything else, a live agent's file above all: `mode=ro`, which sees every commit and never blocks the writer.
 * where that fails for lack of write permission beside a needed `-wal` or a hot `-journal`: a private copy.
 
-Measured for SQLite 3.40; sources: the store notes on opencode and Peri, SQLite's wal.html and its -shm lock bytes.
+Measured for SQLite 3.40; sources: the store notes on opencode and Peri, SQLite's wal.html.
 """
 
 from __future__ import annotations
 
-import atexit
 import os
-import shutil
 import sqlite3
-import stat
-import struct
-import sys
-import tempfile
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from urllib.parse import quote
 
 from reach_tui.base.errors import StoreDamaged, StoreError, StoreLocked, StoreUnreadable
+from reach_tui.base.sqlite_access import (
+    MAGIC,
+    REGISTRY,
+    Access,
+    Opened,
+    check_file,
+    choose,
+    held_by_another,
+    in_wal_mode,
+    is_sqlite,
+    os_error,
+    private_copy,
+    stamp,
+)
 from reach_tui.base.text import scrub_surrogates
 
-MAGIC = b"SQLite format 3\x00"
+__all__ = [
+    "BUSY_SECONDS",
+    "MAGIC",
+    "Access",
+    "Connection",
+    "DatabaseError",
+    "IntegrityError",
+    "Row",
+    "Schema",
+    "access_of",
+    "check_file",
+    "columns_of",
+    "is_sqlite",
+    "open_owned",
+    "reading",
+    "schema_of",
+    "selection",
+    "stamp",
+    "text_of",
+    "translate",
+    "writing_once",
+]
+
 BUSY_SECONDS = 3.0
 """How long a reader waits for another process's lock before it gives up with a clear line."""
-_SHM_DEADMAN = 128  # every live WAL connection holds a shared lock on this byte of the -shm file
-_COPY_LIMIT = 8 << 30
-_COPIED = ("", "-wal", "-journal")
+_MODES = {
+    Access.LIVE: "mode=ro",
+    Access.FROZEN: "mode=ro&immutable=1",
+    Access.QUIET: "mode=ro&readonly_shm=1",
+    Access.PRIVATE: "mode=rw",
+}
 
 Connection = sqlite3.Connection
 Row = sqlite3.Row
 DatabaseError = sqlite3.DatabaseError
 IntegrityError = sqlite3.IntegrityError
-
-
-class Access(StrEnum):
-    """How a foreign file was opened."""
-
-    LIVE = "mode=ro"
-    FROZEN = "immutable"
-    PRIVATE = "private copy"
-
-
-@dataclass(slots=True)
-class _Open:
-    count: int
-    access: Access
-    private: Path | None
-
-
-_lock = threading.Lock()
-# Opening and closing a file with plain I/O drops this process's POSIX locks on it, so a file is probed only while none of
-# our own connections is open on it; the way found then is shared until the last one closes.
-_open: dict[str, _Open] = {}
-_copies: dict[str, tuple[tuple[int, ...], Path]] = {}
-
-
-def _in_use(path: Path) -> bool:
-    """True if this process has a connection to the file: then it must not be opened and closed by plain I/O."""
-    return os.path.realpath(path) in _open
-
-
-def is_sqlite(path: Path) -> bool:
-    """True if the file starts like an SQLite database. False for anything that cannot be read."""
-    if _in_use(path):
-        return True
-    try:
-        return stat.S_ISREG(path.stat().st_mode) and _head(path)[:16] == MAGIC
-    except OSError:
-        return False
-
-
-def _head(path: Path) -> bytes:
-    with open(path, "rb") as file:
-        return file.read(100)
-
-
-def check_file(path: Path) -> None:
-    """Raise the `StoreError` that says what is wrong with a file before SQLite touches it.
-
-    Raises `StoreUnreadable` (missing, folder, pipe, no permission) or `StoreDamaged` (empty, not a database, torn).
-    """
-    if _in_use(path):
-        return
-    try:
-        info = path.stat()
-    except FileNotFoundError:
-        raise StoreUnreadable("no such file", path, "check the path") from None
-    except OSError as error:
-        raise _os_error(error, path) from None
-    if stat.S_ISDIR(info.st_mode):
-        raise StoreUnreadable("a folder, not a file", path, "name a database in it") from None
-    if not stat.S_ISREG(info.st_mode):
-        raise StoreUnreadable("not a regular file (a pipe or device)", path, "name a database file")
-    if info.st_size == 0 and not _wal_bytes(path):
-        raise StoreDamaged("an empty file, 0 bytes", path, "the agent has written nothing here yet, or a copy failed")
-    try:
-        head = _head(path)
-    except OSError as error:
-        raise _os_error(error, path) from None
-    if head[:16] != MAGIC:
-        raise StoreDamaged(*_not_sqlite(path, head))
-    if len(head) < 100:
-        raise StoreDamaged("torn: cut off inside the header", path, "copy the file again, with its -wal")
-    _check_size(path, head, info.st_size)
-
-
-def _not_sqlite(path: Path, head: bytes) -> tuple[str, Path, str]:
-    if path.suffix in {".db", ".sqlite", ".sqlite3", ".vscdb"} and len(head) >= 64 and len(set(head)) > 48:
-        return "not a plain SQLite file: encrypted, or overwritten", path, "open it decrypted, or restore a copy"
-    return "not an SQLite database", path, "name an agent's database or a folder of them"
-
-
-def _check_size(path: Path, head: bytes, size: int) -> None:
-    page_size = struct.unpack(">H", head[16:18])[0]
-    page_size = 65536 if page_size == 1 else page_size
-    if page_size < 512 or page_size & (page_size - 1):
-        raise StoreDamaged("damaged header: impossible page size", path, "restore a copy")
-    pages = struct.unpack(">I", head[28:32])[0]
-    counted = head[24:28] == head[92:96]  # the page count in the header is valid only then
-    if counted and pages and pages * page_size > size and not _wal_bytes(path):
-        missing = pages * page_size - size
-        raise StoreDamaged(f"torn: {missing} of {pages * page_size} bytes are missing", path, "copy the file again")
-
-
-def _os_error(error: OSError, path: Path) -> StoreUnreadable:
-    if isinstance(error, PermissionError):
-        return StoreUnreadable("no permission to read it", path, "check owner and mode")
-    return StoreUnreadable(error.strerror or type(error).__name__, path, "check the path")
-
-
-def _wal_bytes(path: Path) -> int:
-    try:
-        return os.stat(f"{path}-wal").st_size
-    except OSError:
-        return 0
-
-
-def _held_by_another(path: Path) -> bool:
-    """True if a live process has this WAL database open (or we cannot tell and a `-shm` is there)."""
-    shm = f"{path}-shm"
-    if not os.path.exists(shm):
-        return False
-    if sys.platform not in ("linux", "darwin"):
-        return True
-    import fcntl
-
-    layout = "hhqqi4x" if sys.platform == "linux" else "qqihh"
-    wanted = (
-        struct.pack(layout, fcntl.F_WRLCK, os.SEEK_SET, _SHM_DEADMAN, 1, 0)
-        if sys.platform == "linux"
-        else struct.pack(layout, _SHM_DEADMAN, 1, 0, fcntl.F_WRLCK, os.SEEK_SET)
-    )
-    try:
-        with open(shm, "rb") as file:
-            answer = struct.unpack(layout, fcntl.fcntl(file, fcntl.F_GETLK, wanted))
-    except OSError:
-        return True
-    kind = answer[0] if sys.platform == "linux" else answer[3]
-    return bool(kind != fcntl.F_UNLCK)
-
-
-def _choose(path: Path) -> tuple[Access, Path | None]:
-    check_file(path)
-    if os.stat(path).st_size and _head(path)[18:20] != b"\x02\x02":  # rollback journal
-        return Access.LIVE, None
-    if _held_by_another(path):
-        return Access.LIVE, None
-    return (Access.PRIVATE, _private_copy(path)) if _wal_bytes(path) else (Access.FROZEN, None)
-
-
-def stamp(path: Path) -> tuple[int, ...]:
-    """Sizes and modification times of the file, its `-wal` and `-journal`: unchanged means the copy still holds."""
-    parts: list[int] = []
-    for suffix in _COPIED:
-        try:
-            info = os.stat(f"{path}{suffix}")
-            parts += (info.st_size, info.st_mtime_ns)
-        except OSError:
-            parts.append(-1)
-    return tuple(parts)
-
-
-def _forget_copies() -> None:
-    for _, copy in _copies.values():
-        shutil.rmtree(copy.parent, ignore_errors=True)
-
-
-atexit.register(_forget_copies)
-
-
-def _private_copy(path: Path) -> Path:
-    """A copy of the database with its `-wal` or `-journal` in a private folder, made once for each state of the file."""
-    real, now = os.path.realpath(path), stamp(path)
-    if (known := _copies.get(real)) and known[1].exists():
-        if known[0] == now:
-            return known[1]
-        shutil.rmtree(known[1].parent, ignore_errors=True)
-    if os.stat(path).st_size > min(_COPY_LIMIT, shutil.disk_usage(tempfile.gettempdir()).free):
-        raise StoreUnreadable("too large for the private copy that reading its -wal needs", path, "close its program cleanly")
-    folder = Path(tempfile.mkdtemp(prefix="reach-tui-"))
-    try:
-        for suffix in _COPIED:
-            source = f"{path}{suffix}"
-            if os.path.exists(source):
-                shutil.copyfile(source, folder / f"copy.db{suffix}")
-    except OSError as error:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise _os_error(error, path) from None
-    _copies[real] = (now, folder / "copy.db")
-    return folder / "copy.db"
 
 
 @contextmanager
@@ -231,60 +85,59 @@ def reading(path: Path, *, busy_seconds: float = BUSY_SECONDS) -> Iterator[Conne
     Text that is not UTF-8 is decoded with replacement. Not shared between threads. Raises a `StoreError` with one clear
     line for whatever goes wrong, also when a query inside the block meets a damaged page or a lock.
     """
+    path = Path(path)
     real = os.path.realpath(path)
-    with _lock:
-        entry = _open.get(real)
+    with REGISTRY.lock:
+        entry = REGISTRY.open.get(real)
         if entry is None:
-            access, private = _choose(Path(path))
-            entry = _open[real] = _Open(0, access, private)
+            access = choose(path)
+            private = private_copy(path) if access is Access.PRIVATE else None
+            entry = REGISTRY.open[real] = Opened(access, private, stamp(path))
         entry.count += 1
     connection: Connection | None = None
     try:
-        connection = _connect(Path(path), entry, busy_seconds)
+        connection = _connect(path, entry, busy_seconds)
         yield connection
     except sqlite3.Error as error:
-        raise translate(error, path) from error
+        raise _fault(error, path, entry) from error
     finally:
         if connection is not None:
             connection.close()
-        with _lock:
-            entry.count -= 1
-            if entry.count == 0:
-                del _open[real]
+        REGISTRY.release(real)
+
+
+def _fault(error: sqlite3.Error, path: Path, entry: Opened) -> StoreError:
+    settled = entry.access in (Access.FROZEN, Access.QUIET)  # ways that take for granted that nobody writes
+    if settled and _code(error) not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) and stamp(path) != entry.stamp:
+        return StoreLocked("its program has begun to write to it", path, "try again")
+    return translate(error, path)
 
 
 def access_of(path: Path) -> Access:
-    """How `reading` opens the file now."""
-    real = os.path.realpath(path)
-    with _lock:
-        if entry := _open.get(real):
-            return entry.access
-        check_file(path)
-        if os.stat(path).st_size and _head(path)[18:20] != b"\x02\x02":
-            return Access.LIVE
-        if _held_by_another(path):
-            return Access.LIVE
-        return Access.PRIVATE if _wal_bytes(path) else Access.FROZEN
+    """How `reading` opens the file now. Raises the `StoreError` that `reading` would raise."""
+    with REGISTRY.lock:
+        entry = REGISTRY.open.get(os.path.realpath(path))
+        return entry.access if entry else choose(Path(path))
 
 
-def _connect(path: Path, entry: _Open, busy_seconds: float) -> Connection:
+def _connect(path: Path, entry: Opened, busy_seconds: float) -> Connection:
     try:
         return _try_connect(entry.private or path, entry.access, busy_seconds)
     except sqlite3.OperationalError as error:
-        needs_copy = entry.access is Access.LIVE and _code(error) in (
-            sqlite3.SQLITE_CANTOPEN,
-            sqlite3.SQLITE_READONLY,
-        )
-        if not needs_copy:
+        in_place = entry.access in (Access.LIVE, Access.QUIET)
+        if not in_place or _code(error) not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
             raise
-        with _lock:
-            entry.access, entry.private = Access.PRIVATE, entry.private or _private_copy(path)
+        with REGISTRY.lock:
+            try:
+                entry.private = entry.private or private_copy(path)
+            except OSError as gone:
+                raise os_error(gone, path) from None
+            entry.access = Access.PRIVATE
         return _try_connect(entry.private, Access.PRIVATE, busy_seconds)
 
 
 def _try_connect(path: Path, access: Access, busy_seconds: float) -> Connection:
-    mode = {Access.LIVE: "mode=ro", Access.FROZEN: "mode=ro&immutable=1", Access.PRIVATE: "mode=rw"}[access]
-    uri = f"file:{quote(os.fspath(path.absolute()))}?{mode}"
+    uri = f"file:{quote(os.fsencode(path.absolute()))}?{_MODES[access]}"
     connection = sqlite3.connect(uri, uri=True, timeout=busy_seconds, isolation_level=None)
     try:
         connection.text_factory = _decode
@@ -310,9 +163,9 @@ def translate(error: sqlite3.Error, path: Path | str) -> StoreError:
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return StoreLocked("locked by another process", path, "wait until it has finished writing, then try again")
     if code == sqlite3.SQLITE_NOTADB:
-        return StoreDamaged("not a readable SQLite file: encrypted or damaged", path, "open it decrypted, or restore a copy")
+        return StoreDamaged("not a readable SQLite file: encrypted or damaged", path, "restore a copy")
     if code == sqlite3.SQLITE_CORRUPT:
-        return StoreDamaged(f"damaged database ({error})", path, "copy it again with its -wal, or recover it with sqlite3 .recover")
+        return StoreDamaged(f"damaged database ({error})", path, "copy it again with its -wal")
     if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
         return StoreUnreadable(f"cannot be opened ({error})", path, "check the permissions of file and folder")
     if code == sqlite3.SQLITE_IOERR:
@@ -354,8 +207,8 @@ class _Owned(sqlite3.Connection):
 
     def register(self, path: Path) -> None:
         self.registered = os.path.realpath(path)
-        with _lock:
-            entry = _open.setdefault(self.registered, _Open(0, Access.LIVE, None))
+        with REGISTRY.lock:
+            entry = REGISTRY.open.setdefault(self.registered, Opened(Access.LIVE))
             entry.access, entry.private = Access.LIVE, None
             entry.count += 1
 
@@ -363,10 +216,7 @@ class _Owned(sqlite3.Connection):
         super().close()
         registered, self.registered = self.registered, None
         if registered is not None:
-            with _lock:
-                _open[registered].count -= 1
-                if _open[registered].count == 0:
-                    del _open[registered]
+            REGISTRY.release(registered)
 
 
 def columns_of(connection: Connection, table: str) -> frozenset[str]:
@@ -410,18 +260,18 @@ def writing_once(path: Path) -> Iterator[Connection]:
     is reading it, and another `StoreError` for what cannot be written.
     """
     real = os.path.realpath(path)
-    with _lock:
-        if real in _open:
+    with REGISTRY.lock:
+        if real in REGISTRY.open:
             raise StoreLocked("being read by this program at the moment", path, "try again when the scan has finished")
         check_file(path)
         if not os.access(path, os.W_OK):
             raise StoreUnreadable("read-only: nothing can be written to it", path, "check owner and mode")
-        if _head(path)[18:20] == b"\x02\x02" and _held_by_another(path):
+        if in_wal_mode(path) and held_by_another(path):
             raise StoreLocked("in use by another process", path, "close its program first, then try again")
-        _open[real] = _Open(1, Access.LIVE, None)
+        REGISTRY.open[real] = Opened(Access.LIVE, count=1)
     connection: Connection | None = None
     try:
-        uri = f"file:{quote(os.fspath(path.absolute()))}?mode=rw"
+        uri = f"file:{quote(os.fsencode(path.absolute()))}?mode=rw"
         connection = sqlite3.connect(uri, uri=True, timeout=0, isolation_level=None)
         connection.text_factory = _decode
         connection.execute("PRAGMA synchronous = FULL")
@@ -437,10 +287,7 @@ def writing_once(path: Path) -> Iterator[Connection]:
     finally:
         if connection is not None:
             connection.close()
-        with _lock:
-            _open[real].count -= 1
-            if _open[real].count == 0:
-                del _open[real]
+        REGISTRY.release(real)
 
 
 def text_of(value: object) -> str:

@@ -48,7 +48,7 @@ def say(line: str) -> None:
 
 
 def encode(value: object, *, indent: int | None = None) -> str:
-    """JSON text that is safe on a terminal. What is nested too deeply for JSON is cut at `DEPTH_SHOWN` levels, marked."""
+    """JSON text that is safe on a terminal. What is nested too deeply is cut at `DEPTH_SHOWN` levels, with a mark."""
     try:
         text = dumps(value, indent=indent)
     except RecursionError:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from reach_tui.base.clock import to_iso
 from reach_tui.base.jsonio import JsonValue
 from reach_tui.model import Label, Route, Slot, Verdict
-from reach_tui.workspace.judged import JudgedCall, JudgedSession
+from reach_tui.workspace.judged import JudgedCall, JudgedSession, JudgedStep
 
 if TYPE_CHECKING:
     from reach_tui.workspace.sources import Source
@@ -44,6 +44,21 @@ def call_record(source: Source, judged: JudgedCall) -> Record:
         "problem": call.problem,
     }
     return record
+
+
+def step_record(judged: JudgedStep) -> Record:
+    """A step of a session; a call's step names its `call_key`."""
+    step = judged.step
+    return {
+        "step": step.number,
+        "turn": step.turn,
+        "kind": step.kind.value,
+        "at": to_iso(step.at),
+        "visible": step.visible,
+        "inherited": step.inherited,
+        "text": step.text,
+        "call_key": judged.judged.call.key if judged.judged else None,
+    }
 
 
 def verdict_fields(verdict: Verdict) -> Record:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reach_tui.base.clock import to_iso
 from reach_tui.base.errors import UsageError
 from reach_tui.export.document import LIMIT, Document, make_document
 from reach_tui.workspace.judged import JudgedSession
-from reach_tui.workspace.records import Record, call_record, session_record
+from reach_tui.workspace.records import Record, call_record, session_record, step_record
 from reach_tui.workspace.sources import Source
 from reach_tui.workspace.workspace import Workspace
 
@@ -26,19 +25,7 @@ def session_document(
     steps: list[Record] = []
     calls: list[Record] = []
     for judged in workspace.judged_steps(source, session_id):
-        step = judged.step
-        steps.append(
-            {
-                "step": step.number,
-                "turn": step.turn,
-                "kind": step.kind.value,
-                "at": to_iso(step.at),
-                "visible": step.visible,
-                "inherited": step.inherited,
-                "text": step.text,
-                "call_key": judged.judged.call.key if judged.judged else None,
-            }
-        )
+        steps.append(step_record(judged))
         if judged.judged is not None:
             calls.append(call_record(source, judged.judged))
     labelled = workspace.labelled_counts(source).get(session_id, 0)
@@ -56,7 +43,7 @@ def render(document: Document, form: str) -> str:
 
 
 def write_export(text: str, target: Path, sources: tuple[Source, ...]) -> None:
-    """Write an export; an existing file is replaced in one step. Raises `UsageError`, also where a database is there."""
+    """Write an export, replacing an existing file in one step. Raises `UsageError`, also where a database is."""
     import os
 
     from reach_tui.base.sqlite import is_sqlite

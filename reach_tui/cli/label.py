@@ -1,0 +1,52 @@
+"""`reach-tui label`: one label, from a script."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from reach_tui.base.errors import UsageError
+from reach_tui.cli.output import BAD_INPUT, encode
+from reach_tui.cli.sources import Traces, labels_option, path_argument
+from reach_tui.workspace.records import call_record
+
+
+@click.command()
+@path_argument
+@click.argument("call_key")
+@click.argument("category")
+@click.option("--note", default="", metavar="TEXT", help="A note kept with the label.")
+@click.option("--by", metavar="NAME", help="Who labels; without it the name in your settings, or your login.")
+@click.option("--json", "--jsonl", "as_json", is_flag=True, help="Print the saved label as JSON.")
+@labels_option
+def label(
+    path: Path, call_key: str, category: str, note: str, by: str | None, as_json: bool, labels_file: Path | None
+) -> int:
+    """Give the call CALL_KEY in PATH a label: CATEGORY is a level-1 id of the taxonomy, or level1/level2.
+
+    It is durable when the command ends. A later label of the same person replaces it; the history stays.
+
+    \b
+    Example:
+      reach-tui label opencode.db ses_1/prt_9 stale_context/stale_edit --note "own edit in step 33"
+    """
+    from reach_tui.labels.exchange import label_record
+    from reach_tui.workspace.labelling import find_call
+
+    traces = Traces([path], labels_file, by)
+    level1, level2 = traces.workspace.taxonomy.parse(category)
+    for source in traces.sources:
+        judged = find_call(traces.workspace, source, call_key)
+        if judged is None:
+            continue
+        made = traces.workspace.make_label(source, judged, level1.id, level2.id if level2 else None, note)
+        saved = traces.workspace.save_label(source, made)
+        traces.workspace.close()
+        shown = f"{level1.id}/{level2.id}" if level2 else level1.id
+        record = {**label_record(saved), "flagged": judged.call.flagged, "path": call_record(source, judged)["path"]}
+        click.echo(encode(record) if as_json else f"labelled {saved.call_key}: {shown}, by {saved.by}")
+        return 0
+    if not traces.sources:
+        return BAD_INPUT
+    raise UsageError(f"no call {call_key!r}", path, "`reach-tui calls PATH` lists the call keys")

@@ -1,0 +1,159 @@
+"""`reach-tui labels`: labelled data out of and into the label database."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from reach_tui.base.errors import LabelError
+from reach_tui.cli.output import BAD_INPUT, Column, Record, emit, encode, record_options, say
+from reach_tui.cli.sources import TracePath, Traces, labels_option, path_argument
+
+COLUMNS = (
+    Column("call key", lambda record: str(record["call_key"] or record["session_id"]), weight=3),
+    Column("tool", lambda record: str(record["tool"] or "-"), width=12),
+    Column(
+        "class",
+        lambda record: "/".join(str(record[key]) for key in ("category", "subcategory") if record[key]),
+        weight=2,
+    ),
+    Column("by", lambda record: str(record["by"]), width=12),
+    Column("at (UTC)", lambda record: str(record["at"])[:16].replace("T", " "), width=16),
+    Column("call now", lambda record: str(record["target"]), width=8),
+    Column("note", lambda record: str(record["note"]), weight=3),
+)
+
+
+@click.group()
+def labels() -> None:
+    """List, export, import and write back labels. Your own label database, or the one --labels names.
+
+    \b
+    Examples:
+      reach-tui labels list opencode.db
+      reach-tui labels export opencode.db --format csv > labels.csv
+    """
+
+
+@labels.command("list")
+@path_argument
+@record_options
+@labels_option
+def list_(path: Path, form: str | None, labels_file: Path | None) -> int:
+    """List the labels in force for the sessions in PATH, one a call and person.
+
+    "call now" says whether the call is still what was labelled: same, changed or gone.
+
+    \b
+    Example:
+      reach-tui labels list opencode.db --json
+    """
+    traces = Traces([path], labels_file)
+    emit(_list_records(traces), form, COLUMNS, "no labels yet — `reach-tui label PATH CALL_KEY CATEGORY` gives one")
+    return traces.exit_code()
+
+
+def _list_records(traces: Traces) -> Iterator[Record]:
+    from reach_tui.workspace.labelling import labelled, list_record
+
+    seen: set[str | None] = set()
+    for source, one in traces.each(lambda source: labelled(traces.workspace, source, 0)):
+        if one.label.uid not in seen:  # a copied trace has the same labels
+            seen.add(one.label.uid)
+            yield list_record(source, one)
+
+
+@labels.command("export")
+@path_argument
+@click.option("--format", "form", type=click.Choice(["jsonl", "csv"]), default="jsonl", show_default=True)
+@click.option(
+    "--context", type=click.IntRange(min=0), default=3, show_default=True, help="Steps before and after a call."
+)
+@labels_option
+def export_labels(path: Path, form: str, context: int, labels_file: Path | None) -> int:
+    """Write the labels in force to stdout: JSON Lines with call and context, or CSV for a spreadsheet.
+
+    \b
+    Example:
+      reach-tui labels export opencode.db --context 5 > labelled.jsonl
+    """
+    from reach_tui.labels.exchange import Labelled, to_csv, to_jsonl
+    from reach_tui.workspace.labelling import labelled
+
+    traces = Traces([path], labels_file)
+    seen: set[str | None] = set()
+
+    def rows() -> Iterator[Labelled]:
+        for _, one in traces.each(lambda source: labelled(traces.workspace, source, context)):
+            if one.label.uid not in seen:
+                seen.add(one.label.uid)
+                yield one
+
+    for line in (to_csv if form == "csv" else to_jsonl)(rows()):
+        sys.stdout.write(line)
+    return traces.exit_code()
+
+
+@labels.command("import")
+@path_argument
+@click.argument("file", type=TracePath())
+@click.option("--json", "--jsonl", "as_json", is_flag=True, help="Print the counts as JSON.")
+@labels_option
+def import_labels(path: Path, file: Path, as_json: bool, labels_file: Path | None) -> int:
+    """Take the labels in FILE (`labels export`'s JSON Lines, or CSV) that are for sessions in PATH.
+
+    Importing twice changes nothing. A line that is no label is named on stderr, the others are taken, exit code 2.
+
+    \b
+    Example:
+      reach-tui labels import opencode.db labelled.jsonl --labels team.db
+    """
+    from reach_tui.labels.exchange import read_file
+    from reach_tui.workspace.labelling import take_in
+
+    traces = Traces([path], labels_file)
+    if not traces.sources:
+        return BAD_INPUT
+    found = read_file(file, traces.workspace.taxonomy)
+    new, known, elsewhere = take_in(traces.workspace, traces.sources, found.labels)
+    traces.workspace.close()
+    for problem in found.problems:
+        say(f"{file}: line {problem.line}: {problem.what}")
+    if elsewhere:
+        say(f"{file}: {len(elsewhere)} labels are for sessions that are not in {path}: not taken — name their trace")
+    counts = {"imported": new, "known": known, "elsewhere": len(elsewhere), "refused": len(found.problems)}
+    click.echo(encode(counts) if as_json else f"{new} labels imported, {known} were here already")
+    return BAD_INPUT if found.problems else traces.exit_code()
+
+
+@labels.command("write-back")
+@path_argument
+@click.option("--json", "--jsonl", "as_json", is_flag=True, help="Print the counts as JSON.")
+@labels_option
+def write_back(path: Path, as_json: bool, labels_file: Path | None) -> int:
+    """Copy the labels in force into the trace databases in PATH themselves, as table reach_label.
+
+    The one command that writes to a trace: one short transaction, no other table touched, refused while another
+    process uses the file.
+
+    \b
+    Example:
+      reach-tui labels write-back opencode.db
+    """
+    from reach_tui.workspace.labelling import write_labels_back
+
+    traces = Traces([path], labels_file)
+    refused = 0
+    for source in traces.sources:
+        try:
+            written = write_labels_back(traces.workspace, source)
+        except LabelError as error:
+            say(error.line())
+            refused += 1
+            continue
+        record = {"path": source.name, "table": "reach_label", "labels": written}
+        click.echo(encode(record) if as_json else f"{source.name}: {written} labels in table reach_label")
+    return BAD_INPUT if refused else traces.exit_code()

@@ -1,0 +1,104 @@
+"""Labels of one trace: finding the call, listing what is in force with its surroundings, taking in exported ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from pathlib import Path
+
+from reach_tui.base.hashing import content_hash
+from reach_tui.labels.exchange import Labelled, label_record
+from reach_tui.model import Label
+from reach_tui.workspace.judged import JudgedCall, JudgedStep
+from reach_tui.workspace.records import Record, call_record, step_record
+from reach_tui.workspace.sources import Source
+from reach_tui.workspace.workspace import Workspace
+
+CONTEXT = 3
+"""Steps before and after a labelled call that an export carries."""
+_CONTEXT_TEXT = 4_000  # characters of a text or result in the context
+
+
+def find_call(workspace: Workspace, source: Source, key: str) -> JudgedCall | None:
+    """The call of that key with its verdict, None if the trace has none. Raises `StoreError`."""
+    session_id = next((call.session_id for call in source.reader.calls() if call.key == key), None)
+    if session_id is None:
+        return None
+    return next((one for one in workspace.judged_calls(source, [session_id]) if one.call.key == key), None)
+
+
+def labels_in(workspace: Workspace, source: Source, *, cleared: bool = False) -> list[Label]:
+    """The labels in force for a trace's sessions, by session, call and person; `cleared` adds those taken away."""
+    sessions = {session.id for session in source.reader.sessions()}
+    labels = workspace.label_store(source).all_in_force(source.kind, cleared=cleared)
+    mine = [label for label in labels if label.session_id in sessions]
+    return sorted(mine, key=lambda label: (label.session_id, label.call_key or "", label.by))
+
+
+def labelled(workspace: Workspace, source: Source, context: int = CONTEXT) -> Iterator[Labelled]:
+    """The labels in force for a trace, each with its call's record and the steps around it. Raises `StoreError`."""
+    for session_id, group in groupby(labels_in(workspace, source), key=lambda label: label.session_id):
+        steps = list(workspace.judged_steps(source, session_id))
+        places = {one.judged.call.key: index for index, one in enumerate(steps) if one.judged}
+        for label in group:
+            index = places.get(label.call_key) if label.call_key else None
+            if index is None:
+                yield Labelled(label)
+                continue
+            judged = steps[index].judged
+            around = [*steps[max(0, index - context) : index], *steps[index + 1 : index + 1 + context]]
+            record = call_record(source, judged) if judged else None
+            yield Labelled(label, record, [_context(source, one) for one in around])
+
+
+def _context(source: Source, judged: JudgedStep) -> Record:
+    record = step_record(judged)
+    record["text"] = _short(judged.step.text)
+    if judged.judged is not None:
+        result = judged.judged.call.result
+        shown = _short(result.text) if result else None
+        record["call"] = {**call_record(source, judged.judged), "result": shown, "route": None, "slots": None}
+    return record
+
+
+def _short(text: str) -> str:
+    if len(text) <= _CONTEXT_TEXT:
+        return text
+    return f"{text[:_CONTEXT_TEXT]}… [cut: {len(text)} characters]"
+
+
+def list_record(source: Source, one: Labelled) -> Record:
+    """A label in force, with the trace's name and what became of its call since: same, changed or gone."""
+    label, call = one.label, one.call
+    if label.call_key is None:
+        target = "same"
+    elif call is None:
+        target = "gone"
+    else:
+        now = content_hash(str(call["tool"]), call["arguments"], call["result"])
+        target = "same" if label.content_hash in (None, now) else "changed"
+    return {"path": source.name, "tool": call["tool"] if call else None, "target": target, **label_record(label)}
+
+
+def take_in(workspace: Workspace, sources: Iterable[Source], labels: Iterable[Label]) -> tuple[int, int, list[Label]]:
+    """Merge labels into the label databases of the traces they are for. Raises `LabelError`, `StoreError`.
+
+    Returns how many were new, how many were here already, and the labels for sessions that none of the traces has.
+    """
+    rest = list(labels)
+    new = known = 0
+    for source in sources:
+        sessions = {session.id for session in source.reader.sessions()}
+        mine = [label for label in rest if label.store == source.kind and label.session_id in sessions]
+        if mine:
+            rest = [label for label in rest if label not in mine]
+            merged = workspace.label_store(source).merge(mine)
+            new, known = new + merged, known + len(mine) - merged
+    return new, known, rest
+
+
+def write_labels_back(workspace: Workspace, source: Source) -> int:
+    """Copy the labels in force into the trace database itself; how many. Raises `LabelError`."""
+    from reach_tui.labels.write_back import write_back
+
+    return write_back(Path(source.path), labels_in(workspace, source, cleared=True))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from reach_tui.base.errors import NotRecognised, ReachError, SchemaUnknown
 from reach_tui.base.sqlite import reading, schema_of
+from reach_tui.base.text import one_line
 from reach_tui.stores.reader import Reader, Recognition
 
 GROUP = "reach_tui.stores"
@@ -61,7 +62,8 @@ def open_store(path: Path) -> Opened:
             except ReachError:
                 raise
             except Exception as error:  # noqa: BLE001 - somebody else's package: named and passed over
-                print(f"reach-tui: store plugin {kind} ({target}) failed: {type(error).__name__}: {error}", file=sys.stderr)
+                fault = f"{type(error).__name__}: {error}"
+                print(one_line(f"reach-tui: store plugin {kind} ({target}) failed: {fault}"), file=sys.stderr)
                 continue
             if answer is None:
                 continue
@@ -70,10 +72,12 @@ def open_store(path: Path) -> Opened:
             near_miss = near_miss or (reader_class.title, answer)
     if near_miss:
         title, answer = near_miss
-        raise SchemaUnknown(
-            f"a {title} store in an unknown layout ({answer.version}): {answer.unsupported}", path, "update reach-tui"
-        )
+        what = f"a store of {title} in a layout this version cannot read ({answer.version}): {answer.unsupported}"
+        raise SchemaUnknown(what, path, "update reach-tui, or report the layout")
     if not schema.tables:
-        raise NotRecognised("a database without any tables", path, "its rows may be in a -wal file that was not copied along")
-    shown = ", ".join(sorted(schema.tables)[:6])
-    raise NotRecognised(f"a database of no known agent (tables: {shown})", path, "see `reach-tui stores --help` for the kinds")
+        hint = "its rows may be in a -wal file that was not copied along"
+        raise NotRecognised("a database without any tables", path, hint)
+    names = sorted(schema.tables)
+    shown = ", ".join(name[:40] for name in names[:6]) + (" …" if len(names) > 6 else "")
+    hint = "see `reach-tui stores --help` for the kinds"
+    raise NotRecognised(f"a database of no known agent (tables: {shown})", path, hint)

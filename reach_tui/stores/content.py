@@ -74,7 +74,9 @@ class Narrator:
         self.turn = 0
         self.troubles: list[Trouble] = []
 
-    def step(self, kind: StepKind, text: str, at: int | None = None, *, visible: bool = True, inherited: bool = False) -> Step:
+    def step(
+        self, kind: StepKind, text: str, at: int | None = None, *, visible: bool = True, inherited: bool = False
+    ) -> Step:
         """The next step, not a call."""
         self.number += 1
         return Step(self.number, self.turn, kind, text, at, None, visible, inherited)

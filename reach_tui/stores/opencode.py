@@ -10,17 +10,26 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from reach_tui.base.clock import parse_time
-from reach_tui.base.jsonio import JsonValue, as_int, as_object, as_text
+from reach_tui.base.jsonio import JsonValue, as_int, as_text
 from reach_tui.base.sqlite import Connection, Schema, columns_of, reading, selection, stamp, text_of
 from reach_tui.model import Session, Step, Tokens, ToolCall
 from reach_tui.stores.content import Narrator
-from reach_tui.stores.opencode_parts import Message, Originals, Part, Undone, decode_message, decode_object, tell_message
+from reach_tui.stores.opencode_parts import (
+    Message,
+    Originals,
+    Part,
+    Undone,
+    decode_message,
+    decode_object,
+    tell_message,
+)
 from reach_tui.stores.opencode_v2 import model_name, tell_row
 from reach_tui.stores.reader import Recognition, Trouble
 
 _SESSIONS_AT_ONCE = 40
 _MESSAGES_AT_ONCE = 200
 _FORK = re.compile(r"\A(.*) \(fork #(\d+)\)\Z", re.DOTALL)
+_TOOL_PARTS = """SELECT id, CAST(data AS BLOB) FROM part WHERE session_id = ? AND data LIKE '%"type":"tool"%'"""
 _SESSION_COLUMNS = (
     "id", "parent_id", "title", "directory", "version", "model", "agent", "tokens_input", "tokens_output", "revert",
     "time_created", "time_updated", "time_archived",
@@ -122,14 +131,15 @@ class OpencodeReader:
 
     def _session_rows(self, connection: Connection, session_id: str | None = None) -> list[dict[str, Any]]:
         query = f"SELECT {selection(columns_of(connection, 'session'), *_SESSION_COLUMNS)} FROM session"
-        cursor = connection.execute(query) if session_id is None else connection.execute(f"{query} WHERE id = ?", (session_id,))
+        where, values = ("", ()) if session_id is None else (" WHERE id = ?", (session_id,))
+        cursor = connection.execute(query + where, values)
         return [dict(zip(_SESSION_COLUMNS, row, strict=True)) for row in cursor]
 
     def _newest_first(self) -> list[str]:
         with reading(self.path) as connection:
             columns = columns_of(connection, "session")
-            rows = connection.execute(f"SELECT {selection(columns, 'id', 'time_created')} FROM session").fetchall()
-        return [text_of(row[0]) for row in sorted(rows, key=lambda row: (parse_time(row[1]) or 0, text_of(row[0])), reverse=True)]
+            rows = connection.execute(f"SELECT {selection(columns, 'time_created', 'id')} FROM session").fetchall()
+        return [name for _, name in sorted(((parse_time(at) or 0, text_of(name)) for at, name in rows), reverse=True)]
 
     def _models(self, connection: Connection, ids: Sequence[object]) -> dict[object, str | None]:
         """The model of sessions without one of their own, from their first message."""
@@ -243,17 +253,15 @@ class _Fetch:
         prefix = f"{base} (fork #"
         values = (created, base, len(prefix), prefix, *((directory,) if same_folder else ()))
         for (session,) in self.connection.execute(query, values).fetchall():
-            rows = self.connection.execute(
-                "SELECT id, CAST(data AS BLOB) FROM part WHERE session_id = ? AND data LIKE '%\"type\":\"tool\"%'", (session,)
-            )
-            for identifier, data in rows:
+            for identifier, data in self.connection.execute(_TOOL_PARTS, (session,)):
                 originals.add(text_of(session), Part(text_of(identifier), decode_object(data)))
         return originals
 
     def _second_rows(self, chapters: dict[str, _Chapter], marks: str, ids: Sequence[str]) -> None:
         columns = selection(self.second, "session_id", "id", "type", "time_created")
         order = ["session_id", *(name for name in ("seq", "time_created", "id") if name in self.second)]
-        query = f"SELECT rowid, {columns} FROM session_message WHERE session_id IN ({marks}) ORDER BY {', '.join(order)}"
+        where = f"session_id IN ({marks}) ORDER BY {', '.join(order)}"
+        query = f"SELECT rowid, {columns} FROM session_message WHERE {where}"
         mixed = set()
         for row, session, identifier, kind, created in self.connection.execute(query, ids):
             chapter = chapters[text_of(session)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from reach_tui.base.clock import parse_time
 from reach_tui.base.jsonio import BadJson, JsonValue, as_int, as_object, as_text, loads
@@ -285,24 +285,22 @@ class Originals:
     """The calls of earlier sessions that a fork may have copied, by call id, tool, start and text."""
 
     def __init__(self) -> None:
-        self._keys: dict[tuple[str, str, JsonValue, int], str] = {}
+        self._keys: dict[int, str] = {}
 
     def add(self, session_id: str, part: Part) -> None:
         """Remember a tool part; the first one with the same content stays the original."""
         if part.value is not None and part.value.get("type") == "tool":
             state = as_object(part.value.get("state"))
-            text = _result(state, as_text(state.get("status")))
-            started = parse_time(as_object(state.get("time")).get("start"))
-            identity = self._identity(as_text(part.value.get("callID")) or "", json_text(part.value.get("tool")), started, text)
-            self._keys.setdefault(identity, f"{session_id}/{part.id}")
+            identity = (
+                as_text(part.value.get("callID")) or "",
+                json_text(part.value.get("tool")),
+                parse_time(as_object(state.get("time")).get("start")),
+                _result(state, as_text(state.get("status"))),
+            )
+            self._keys.setdefault(hash(identity), f"{session_id}/{part.id}")
 
     def marked(self, call: ToolCall) -> ToolCall:
         """The call with `copy_of` set, if an earlier session has it."""
-        from dataclasses import replace
-
-        original = self._keys.get(self._identity(call.id, call.tool, call.started_at, call.result)) if call.id else None
+        identity = (call.id, call.tool, call.started_at, call.result)
+        original = self._keys.get(hash(identity)) if call.id else None
         return replace(call, copy_of=original) if original else call
-
-    @staticmethod
-    def _identity(call_id: str, tool: str, started: int | None, result: Result | None) -> tuple[str, str, JsonValue, int]:
-        return call_id, tool, started, hash(result)

@@ -1,4 +1,4 @@
-"""Peri Code's `threads.db` (store notes on Peri): every layout from the first columns to the payload table of version 17."""
+"""Peri Code's `threads.db` (store notes on Peri): every layout, from the first columns to the payload table."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ _WRAPPER = "ExecuteExtraTool"
 _STATUS_LINE = re.compile(r"\n?(\[Execution status: [^\n]*\])\s*\Z")
 _CHILD = re.compile(r"\Achild_thread_id: (\S+)|\ABackground task \S+ started \(thread: ([^)\s]+)\)")
 _THREAD_COLUMNS = (
-    "id", "title", "cwd", "created_at", "updated_at", "message_count", "parent_thread_id", "hidden", "agent_status", "archived",
+    "id", "title", "cwd", "created_at", "updated_at", "message_count", "parent_thread_id", "hidden", "agent_status",
+    "archived",
 )  # fmt: skip
 
 
@@ -98,7 +99,7 @@ class PeriReader:
         return []
 
     def _threads_read(self, ids: Iterable[str]) -> Iterator[tuple[str, Narrator, list[Message], list[Message]]]:
-        """Threads with their rows decoded; the file is let go after every few thousand rows, and never held while yielding."""
+        """Threads with their rows decoded; the file is open for a few thousand rows at a time, never while yielding."""
         waiting = iter(ids)
         done = False
         while not done:
@@ -134,11 +135,11 @@ class _Rows:
         """The decoded messages of a thread, in the order they were written."""
         decoded = []
         references = []
-        for row, identifier, role, excluded, truncated, projection, body in self.connection.execute(self.query, (thread,)):
+        rows = self.connection.execute(self.query, (thread,))
+        for row, identifier, role, excluded, truncated, projection, body in rows:
             name = text_of(identifier)
-            message = Message(
-                int(row), name or f"row {row}", text_of(role), uuid_time(name), bool(excluded), bool(truncated or projection)
-            )
+            message = Message(name or f"row {row}", text_of(role), uuid_time(name))
+            message.excluded, message.shortened = bool(excluded), bool(truncated or projection)
             if self.payloads:
                 references.append((message, text_of(body)))
             else:
@@ -184,12 +185,12 @@ class _Rows:
         except BadJson:
             payloads = None
         if not isinstance(payloads, list):
-            return [Message(0, "inherited_context", "", None, raw=row[0].decode("utf-8", "replace"), fault="unknown form")]
+            return [Message("inherited_context", "", None, raw=row[0].decode("utf-8", "replace"), fault="unknown form")]
         return [_inherited_message(number, payload) for number, payload in enumerate(payloads, 1)]
 
 
 def _inherited_message(number: int, payload: JsonValue) -> Message:
-    return decode(Message(0, f"inherited {number}", "", None), json_text(payload).encode("utf-8", "replace"))
+    return decode(Message(f"inherited {number}", "", None), json_text(payload).encode("utf-8", "replace"))
 
 
 def _payload_fault(body: bytes | None, length: object, digest: object) -> str | None:
@@ -230,7 +231,8 @@ def _tell(narrator: Narrator, messages: Sequence[Message], inherited: Sequence[M
     for message in messages:
         if message.raw is not None:
             narrator.trouble("unreadable message", f"{message.id}: {message.fault}")
-            yield narrator.step(StepKind.RAW, message.raw or f"({message.fault})", message.at, visible=not message.excluded)
+            text = message.raw or f"({message.fault})"
+            yield narrator.step(StepKind.RAW, text, message.at, visible=not message.excluded)
             continue
         yield from _text_steps(narrator, message)
         yield from _call_steps(narrator, message, answers)

@@ -1,4 +1,4 @@
-"""Peri's message JSON: both wrappings, calls written once or twice, results, times from UUID v7 (store notes on Peri, section 3)."""
+"""Peri's message JSON: both wrappings, calls written once or twice, results, times (store notes on Peri, section 3)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,6 @@ class Answer:
 class Message:
     """One row of `messages`, decoded."""
 
-    row: int
     id: str
     role: str
     at: int | None
@@ -65,7 +64,7 @@ def uuid_time(identifier: str) -> int | None:
 
 
 def decode(message: Message, content: bytes | None) -> Message:
-    """Fill `message` from the row's JSON. Never raises: what cannot be read is kept in `raw`, with the reason in `fault`."""
+    """Fill `message` from the row's JSON. Never raises: what cannot be read is kept in `raw`, its reason in `fault`."""
     if content is None:
         return _unreadable(message, "no message text", b"")
     try:
@@ -135,7 +134,8 @@ def _read_blocks(message: Message, blocks: list[JsonValue]) -> None:
 
 def _answer(message: Message, call_id: str | None, text: str, body: dict[str, JsonValue]) -> Answer:
     flag = body.get("is_error")
-    return Answer(call_id or "", text, flag if isinstance(flag, bool) else None, as_object(body.get("execution")), message)
+    known = flag if isinstance(flag, bool) else None
+    return Answer(call_id or "", text, known, as_object(body.get("execution")), message)
 
 
 def _call(identifier: JsonValue, name: JsonValue, arguments: JsonValue) -> Call:

@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 
 from reach_tui.base.clock import parse_time
 from reach_tui.base.jsonio import BadJson, JsonValue, as_int, as_object, dumps, loads
-from reach_tui.base.sqlite import Connection, Schema, reading, schema_of, text_of
+from reach_tui.base.sqlite import Connection, Schema, reading, schema_of, stamp, text_of
 from reach_tui.model import Candidate, Result, Route, Session, Slot, Step, StepKind, Thresholds, Tokens, ToolCall
 from reach_tui.native.event import Event
-from reach_tui.native.migrations import file_stamp, migrated_copy
+from reach_tui.native.migrations import migrated_copy
 from reach_tui.native.schema import EVENT, MESSAGE, SESSION, SLOT, TOOL_CALL, VERSION, Table, is_native, missing_columns
 from reach_tui.stores.reader import Recognition, Trouble
 
@@ -79,8 +79,8 @@ class ReachReader:
             return [_event(row, []) for row in _rows(connection, EVENT, session_id, "id")]
 
     def data_version(self) -> object:
-        """Sizes and times of the file and its `-wal`."""
-        return file_stamp(self.path)
+        """Sizes and times of the file, its `-wal` and `-journal`."""
+        return stamp(self.path)
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:

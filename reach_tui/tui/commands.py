@@ -1,4 +1,4 @@
-"""Every command once: its id, keys, words and place. Bindings, footer, help, palette and remapping are all made from here."""
+"""Every command once: id, keys, words, place. Bindings, footer, help, palette and remapping are made from it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ EVERYWHERE = (SESSIONS, SESSION, DETAIL)
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """Something a person can do. `action` is the Textual action; `footer` is the short word of the key line ('' leaves it out)."""
+    """Something a person can do.
+
+    `action` is the Textual action; `footer` is the word beside its first key in the key line (empty leaves it out).
+    """
 
     id: str
     keys: str
@@ -47,36 +50,41 @@ COMMANDS: tuple[Command, ...] = (
     Command("page-up", "pageup,ctrl+b", "a page up", "Move"),
     Command("first", "g,home", "first row", "Move"),
     Command("last", "G,end", "last row", "Move"),
-    Command("next-failure", "n", "next failure", "Find the failure", (SESSION, DETAIL), "n/p failure"),
+    Command("next-failure", "n", "next failure", "Find the failure", (SESSION, DETAIL), "failure"),
     Command("previous-failure", "p", "previous failure", "Find the failure", (SESSION, DETAIL)),
-    Command("next-hidden", "h", "next hidden failure", "Find the failure", (SESSION, DETAIL), "h hidden"),
+    Command("next-hidden", "h", "next hidden failure", "Find the failure", (SESSION, DETAIL), "hidden"),
     Command("previous-hidden", "H", "previous hidden failure", "Find the failure", (SESSION, DETAIL)),
     Command("filter", "slash", "filter the list; in a session: search texts, arguments and results", "Find the failure",
-            (SESSIONS, SESSION), "/ filter"),
+            (SESSIONS, SESSION), "filter"),
     Command("soft", "S", "count soft signals as failures, or not", "Find the failure", (SESSION,)),
-    Command("sort", "s", "sort by the next column", "Find the failure", (SESSIONS,), "s sort"),
-    Command("open", "enter", "open the row; in a session: the whole call, full screen", "Go", (SESSIONS, SESSION), "Enter open"),
+    Command("sort", "s", "sort by the next column", "Find the failure", (SESSIONS,), "sort"),
+    Command("open", "enter", "open the row; in a session: the call, full screen", "Go", (SESSIONS, SESSION), "open"),
     Command("back", "escape,q", "back; on the first screen q quits", "Go"),
     Command("next-panel", "tab", "next panel", "Go", (SESSION,)),
     Command("unfold", "right", "unfold sub-agents or repeats", "Go", (SESSIONS, SESSION)),
     Command("fold", "left", "fold them again", "Go", (SESSIONS, SESSION)),
-    Command("origin", "o", "jump to where a slot's value came from; again: back", "Go", (SESSION,), "o origin"),
+    Command("origin", "o", "jump to where a slot's value came from; again: back", "Go", (SESSION,), "origin"),
     Command("problems", "exclamation_mark", "what could not be read", "Go", (SESSIONS, SESSION)),
-    *(Command(f"label-{key}", key, f"label: {word}", "Label", (SESSION, DETAIL), action=f"label('{key}')") for key, word in _LABELS),
-    Command("refine", "semicolon", "then a digit: refine the label just given (second level)", "Label", (SESSION, DETAIL), "; refine"),
-    Command("repeat-label", "full_stop", "give the last label again", "Label", (SESSION, DETAIL), ". again"),
-    Command("note", "e", "write a note to the label", "Label", (SESSION, DETAIL), "e note"),
-    Command("undo", "u", "undo the last label", "Label", (SESSION, DETAIL), "u undo"),
+    *(
+        Command(f"label-{key}", key, f"label: {word}", "Label", (SESSION, DETAIL), action=f"label('{key}')")
+        for key, word in _LABELS
+    ),
+    Command("refine", "semicolon", "then a digit: second level of that label", "Label", (SESSION, DETAIL), "refine"),
+    Command("repeat-label", "full_stop", "give the last label again", "Label", (SESSION, DETAIL), "again"),
+    Command("note", "e", "write a note to the label", "Label", (SESSION, DETAIL), "note"),
+    Command("undo", "u", "undo the last label", "Label", (SESSION, DETAIL), "undo"),
     Command("redo", "U", "redo it", "Label", (SESSION, DETAIL)),
     Command("copy-call", "y", "copy the call as JSON", "Copy", (SESSION, DETAIL)),
     Command("copy-evidence", "Y", "copy the evidence", "Copy", (SESSION, DETAIL)),
     Command("theme", "T", "next theme", "Program"),
-    Command("help", "question_mark,f1", "this list", "Program", footer="? keys"),
+    Command("help", "question_mark,f1", "this list", "Program", footer="keys"),
     Command("palette", "ctrl+p", "find a command by name", "Program", action="app.command_palette"),
     Command("quit", "ctrl+q,ctrl+c", "quit", "Program", action="app.quit"),
 )  # fmt: skip
 
 LABEL_WORDS = dict(_LABELS)
+SHORT_WORDS = LABEL_WORDS | {"3": "ctx", "7": "upstr"}
+"""For 80 columns."""
 _SHOWN = {
     "slash": "/", "semicolon": ";", "full_stop": ".", "question_mark": "?", "exclamation_mark": "!", "escape": "Esc",
     "enter": "Enter", "pagedown": "PgDn", "pageup": "PgUp", "home": "Home", "end": "End", "up": "↑", "down": "↓",
@@ -113,7 +121,11 @@ def checked_keymap(keys: Mapping[str, str], where: str) -> dict[str, str]:
             for key in keys.get(command.id, command.keys).split(","):
                 other = taken.setdefault(key.strip(), command.id)
                 if other != command.id:
-                    raise ConfigError(f"key {key.strip()!r} is given to both {other} and {command.id}", where, "give one of them another key")
+                    raise ConfigError(
+                        f"key {key.strip()!r} is given to both {other} and {command.id}",
+                        where,
+                        "give one of them another key",
+                    )
     return dict(keys)
 
 

@@ -1,4 +1,4 @@
-"""A line of a screen as plain data: pieces of cleaned text, each with the name of a style. Widgets turn it into strips."""
+"""A line of a screen as plain data: pieces of cleaned text with names of styles. Widgets turn it into strips."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from rich.cells import cell_len, set_cell_size
 
-from reach_tui.base.text import one_line
+from reach_tui.base.text import clean, one_line
 
 Piece: TypeAlias = tuple[str, str]
 """Text without control characters, and a style's name (`styles.NAMES`)."""
@@ -29,6 +29,16 @@ def fit(text: str, width: int, *, right: bool = False) -> str:
         size = cell_len(text)
     pad = " " * (width - size)
     return pad + text if right else text + pad
+
+
+def cut(text: str, width: int) -> str:
+    """Like `fit`, but blanks at the beginning stay: for code."""
+    text = clean(text[: width * 4]).replace("\n", " ").expandtabs(4)
+    size = cell_len(text)
+    if size > width:
+        text = set_cell_size(text, width - 1) + ELLIPSIS if width > 1 else ELLIPSIS
+        size = cell_len(text)
+    return text + " " * (width - size)
 
 
 def width_of(line: Line) -> int:
@@ -58,11 +68,11 @@ def spread(left: Line, right: Line, width: int) -> Line:
     room = width - width_of(right)
     if room < 4:
         return padded(left, width)
-    return padded(left, room - 1) + [(" ", "text")] + right
+    return [*padded(left, room - 1), (" ", "text"), *right]
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Cleaned `text` as rows of at most `width` cells: broken at newlines, then at blanks where one is near, then hard."""
+    """Cleaned `text` as rows of at most `width` cells: broken at newlines, at blanks where one is near, else hard."""
     width = max(width, 1)
     rows: list[str] = []
     for row in text.expandtabs(4).split("\n"):

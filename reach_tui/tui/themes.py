@@ -18,7 +18,8 @@ DEFAULT = "reach-dark"
 BASE = ("background", "surface", "panel", "foreground", "primary", "secondary", "accent", "warning", "error", "success")
 ROLES = (
     "text", "dim", "rule", "title", "hidden", "flagged", "soft", "open", "ok", "label", "user", "assistant",
-    "evidence", "evidence-back", "cursor-back", "bar", "bar-empty", "threshold", "good", "fair", "bad", "added", "removed", "key",
+    "evidence", "evidence-back", "cursor-back", "bar", "bar-empty", "threshold", "good", "fair", "bad",
+    "added", "removed", "key",
 )  # fmt: skip
 """Every role a theme must name; `text` styles of lines are these names."""
 _BOLD = {"title", "hidden", "flagged", "evidence"}

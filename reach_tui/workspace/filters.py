@@ -1,4 +1,4 @@
-"""The session filter: words, and `key:value`, `key>n`, `key<n`, `key=n` terms. What is not understood is matched as a word."""
+"""The session filter: words, and `key:value`, `key>n`, `key<n`, `key=n`. What is not understood counts as a word."""
 
 from __future__ import annotations
 

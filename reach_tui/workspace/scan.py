@@ -1,6 +1,6 @@
 """Counting every session of a store in a process of its own, so that no key waits for it.
 
-`python -m reach_tui.workspace.scan PATH` prints one JSON array a session: id, the eight sums of `Counts`, tools, first pass.
+`python -m reach_tui.workspace.scan PATH` prints one JSON array a session: id, the sums of `Counts`, tools, first pass.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A person's settings: `config.toml` in the config folder, a project's `.reach-tui.toml` over it, environment on top."""
+"""Settings: `config.toml` in the person's config folder, a project's `.reach-tui.toml` over it, environment on top."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def open_source(path: Path) -> Source:
 
 
 def open_paths(paths: Sequence[Path]) -> Found:
-    """Open every path: a file, or all databases in a folder. Without paths: the default places of this person's agents."""
+    """Open every path: a file, or all databases in a folder. Without paths: the default places of agents' stores."""
     sources: list[Source] = []
     problems: list[ReachError] = []
     for path in paths or default_locations():
@@ -63,7 +63,9 @@ def open_paths(paths: Sequence[Path]) -> Found:
                 raise StoreUnreadable("no such file or folder", path, "check the path")
             candidates = find_traces([path])
             if not candidates:
-                raise StoreUnreadable("a folder without any database", path, "name a folder or file with an agent's sessions")
+                raise StoreUnreadable(
+                    "a folder without any database", path, "name a folder or file with an agent's sessions"
+                )
         except OSError as error:
             problems.append(StoreUnreadable(error.strerror or str(error), path, "check the path"))
             continue

@@ -1,4 +1,4 @@
-"""Widgets that draw lines: a scrolling view, a list with a cursor, and a fixed bar. Only what is visible is ever built."""
+"""Widgets that draw lines: a scrolling view, a list with a cursor, a fixed bar. Only what is visible is built."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.segment import Segment
+from rich.style import Style
 from textual import events
 from textual.geometry import Region, Size
 from textual.message import Message
@@ -28,18 +29,23 @@ def palette_for(widget: Widget) -> Palette:
     return widget.app.palette  # type: ignore[attr-defined,no-any-return] # ReachApp owns it
 
 
-def to_strip(line: Line, width: int, palette: Palette, *, cursor: bool = False) -> Strip:
-    """A line as a strip of exactly `width` cells."""
-    segments = [Segment(text, palette[name]) for text, name in padded(line, width)]
-    strip = Strip(segments, width)
-    return strip.apply_style(palette["cursor"]) if cursor else strip
+def to_strip(line: Line, width: int, widget: Widget, *, cursor: bool = False) -> Strip:
+    """A line as a strip of exactly `width` cells on the widget's background (the cursor's where `cursor`)."""
+    palette = palette_for(widget)
+    back = palette["cursor"] if cursor else Style(bgcolor=widget.background_colors[1].rich_color)
+    return Strip([Segment(text, back + palette[name]) for text, name in padded(line, width)], width)
 
 
 class LineView(ScrollView, can_focus=True):
     """A scrolling view over lines made on demand by `line_at`."""
 
     DEFAULT_CSS = """
-    LineView { overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1; background: $background; }
+    LineView {
+        overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1; scrollbar-gutter: stable;
+        background: $background; scrollbar-background: $background; scrollbar-color: $reach-rule;
+        scrollbar-background-hover: $background; scrollbar-color-hover: $reach-dim;
+        scrollbar-background-active: $background; scrollbar-color-active: $reach-key;
+    }
     """
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
@@ -50,6 +56,11 @@ class LineView(ScrollView, can_focus=True):
     def line_at(self, index: int, width: int) -> Line:
         """The line to draw; asked only for visible ones."""
         raise NotImplementedError  # subclasses draw
+
+    @property
+    def line_width(self) -> int:
+        """Cells of a line: the content without the scrollbar."""
+        return self.scrollable_content_region.width
 
     @property
     def count(self) -> int:
@@ -74,15 +85,15 @@ class LineView(ScrollView, can_focus=True):
         return False
 
     def render_line(self, y: int) -> Strip:
-        index, width = y + int(self.scroll_offset.y), self.size.width
+        index, width = y + int(self.scroll_offset.y), self.line_width
         if not 0 <= index < self._count:
-            return Strip.blank(width)
+            return to_strip([], width, self)
         key = (index, width, self.is_cursor(index))
         strip = self._strips.get(key)
         if strip is None:
             if len(self._strips) > _KEPT_STRIPS:
                 self._strips.clear()
-            strip = to_strip(self.line_at(index, width), width, palette_for(self), cursor=key[2])
+            strip = to_strip(self.line_at(index, width), width, self, cursor=key[2])
             self._strips[key] = strip
         return strip
 
@@ -112,7 +123,7 @@ class LinesView(LineView):
             self.scroll_to(y=0, animate=False, immediate=True)
 
     def _rebuild(self) -> None:
-        width = self.size.width
+        width = self.line_width
         if self._build is not None and width > 0 and width != self._built_width:
             self._built_width = width
             self._lines = self._build(width)
@@ -128,7 +139,7 @@ class LinesView(LineView):
 class LineList(LineView):
     """A list with a cursor; a row costs nothing until it is visible."""
 
-    cursor: var[int] = var(0)
+    cursor: var[int] = var(0, init=False)
 
     @dataclass
     class Highlighted(Message):
@@ -218,7 +229,7 @@ class Bar(Widget):
     def render_line(self, y: int) -> Strip:
         width = self.size.width
         lines = self._draw(width)
-        return to_strip(lines[y], width, palette_for(self)) if y < len(lines) else Strip.blank(width)
+        return to_strip(lines[y] if y < len(lines) else [], width, self)
 
     def _on_click(self, event: events.Click) -> None:
         lines = self._draw(self.size.width)

@@ -1,0 +1,163 @@
+"""The app: owns workspace, theme, keys and the one thread that writes labels; screens do the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import App, SystemCommand
+from textual.binding import Binding
+
+from reach_tui.base.errors import ConfigError, ReachError
+from reach_tui.tui.commands import checked_keymap
+from reach_tui.tui.glyphs import choose_glyphs
+from reach_tui.tui.screens.sessions import SessionsScreen
+from reach_tui.tui.themes import DEFAULT, Palette, load_theme, palette_of, theme_files
+from reach_tui.workspace import Settings, Workspace
+
+if TYPE_CHECKING:
+    from textual.screen import Screen
+
+
+class ReachApp(App[int]):
+    """The debugger for agent sessions."""
+
+    TITLE = "reach-tui"
+    CSS_PATH = "app.tcss"
+    ENABLE_COMMAND_PALETTE = True
+    BINDINGS: ClassVar[list[Binding]] = [Binding("ctrl+c", "quit", show=False, system=True)]  # type: ignore[assignment]
+
+    def __init__(self, workspace: Workspace, *, notice: str | None = None) -> None:
+        super().__init__()
+        self.animation_level = "none"  # a page down would animate for most of a second
+        self.workspace = workspace
+        self.notice = notice
+        self.glyphs = choose_glyphs()
+        self.keymap: dict[str, str] = {}
+        self.palette: Palette
+        self._themes = theme_files()
+        self._complaints: list[ReachError] = []
+        self._label_thread = ThreadPoolExecutor(1, thread_name_prefix="labels")
+        self._use_theme(workspace.settings.theme)
+        self._use_keys()
+
+    # Set-up
+
+    def _use_theme(self, name: str) -> bool:
+        """Load and use a theme; with a broken or unknown one the default stays, and the reason is shown."""
+        path = self._themes.get(name)
+        try:
+            if path is None:
+                known = ", ".join(sorted(self._themes))
+                raise ConfigError(f"no theme named {name!r}", None, f"there are {known}")
+            theme = load_theme(path)
+        except ConfigError as error:
+            self._complaints.append(error)
+            return name != DEFAULT and self._use_theme(DEFAULT)
+        self.register_theme(theme)
+        self.palette = palette_of(theme)
+        self.theme = name
+        return True
+
+    def _use_keys(self) -> None:
+        try:
+            self.keymap = checked_keymap(self.workspace.settings.keys, "config.toml")
+        except ConfigError as error:
+            self._complaints.append(error)
+        self.set_keymap(self.keymap)
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Colours for the style sheet while a theme without our roles is in force."""
+        return {"reach-rule": "#444444", "reach-dim": "#888888", "reach-key": "#cccccc"}
+
+    def on_mount(self) -> None:
+        for complaint in self._complaints:
+            self.say(complaint.line(), severity="warning")
+        self.push_screen(SessionsScreen())
+
+    # For the screens
+
+    def say(self, text: str, *, severity: str = "information") -> None:
+        """A notification; the text is shown as it is, never as markup."""
+        from reach_tui.base.text import clean
+
+        self.notify(clean(text)[:600], severity=severity, markup=False, timeout=8)  # type: ignore[arg-type]
+
+    def on_label_thread(self, job: Callable[[], None]) -> None:
+        """Run a label's write in the one thread for them, in the order given."""
+        self._label_thread.submit(job)
+
+    def finish_labels(self) -> None:
+        """Wait until every label given so far is on disk."""
+        self._label_thread.shutdown(wait=True)
+        self.workspace.close()
+
+    def action_theme(self) -> None:
+        """The next theme, in the order of their names."""
+        names = sorted(self._themes)
+        start = names.index(self.theme) if self.theme in names else -1
+        self.choose_theme(names[(start + 1) % len(names)])
+
+    def choose_theme(self, name: str) -> None:
+        """Use a theme and draw everything anew."""
+        before = len(self._complaints)
+        self._use_theme(name)
+        for complaint in self._complaints[before:]:
+            self.say(complaint.line(), severity="warning")
+        from reach_tui.tui.widgets.line_view import LineView
+
+        for screen in self.screen_stack:
+            for view in screen.query(LineView):
+                view.redraw()
+            screen.refresh(layout=False)
+        self.say(f"theme {self.theme}")
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """The palette: every command of the screen in front, and every theme."""
+        from reach_tui.tui.commands import commands_for
+
+        name = getattr(screen, "commands_of", None)
+        for command in commands_for(name) if name else ():
+            action = command.action_name
+            if command.id != "palette":
+                yield SystemCommand(command.help, command.group, lambda action=action: self._run(screen, action))
+        for theme in sorted(self._themes):
+            yield SystemCommand(f"theme: {theme}", "Program", lambda theme=theme: self.choose_theme(theme))
+
+    def _run(self, screen: Screen[object], action: str) -> None:
+        self.call_later(self.run_action, action, screen)
+
+
+def run(
+    paths: Sequence[Path], settings: Settings, *, demo: bool = False, notice: str | None = None, headless: bool = False
+) -> int:
+    """Open the TUI on these paths; returns its exit code. `headless`: without a terminal, until the list is filled."""
+    if demo and notice is None:
+        notice = "the sample traces: a private copy, label as you like"
+    workspace = Workspace(paths, settings)
+    app = ReachApp(workspace, notice=notice)
+    try:
+        if headless:
+            app.run(headless=True, size=(120, 40), auto_pilot=_until_filled)
+            print(f"{len(workspace.found.sources)} databases, screen filled")
+        else:
+            app.run()
+    finally:
+        app.finish_labels()
+    return app.return_code or 0
+
+
+async def _until_filled(pilot: object) -> None:
+    import asyncio
+
+    from textual.pilot import Pilot
+
+    assert isinstance(pilot, Pilot)
+    screen = pilot.app.screen
+    for _ in range(600):
+        if isinstance(screen := pilot.app.screen, SessionsScreen) and screen.filled:
+            break
+        await asyncio.sleep(0.05)
+    pilot.app.exit(0, return_code=0 if isinstance(screen, SessionsScreen) and screen.filled else 1)

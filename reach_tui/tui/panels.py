@@ -1,0 +1,364 @@
+"""What the inspector says about a step, as lines: verdict, route and slots side by side, diff, arguments, result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+
+from reach_tui.base.jsonio import JsonValue, dumps
+from reach_tui.base.text import clean, one_line
+from reach_tui.model import Candidate, Evidence, Route, Slot, StepKind, ToolCall
+from reach_tui.tui.glyphs import Glyphs, mark_of
+from reach_tui.tui.lines import Line, cut, fit, hard_wrap, padded, spread, width_of, wrap
+from reach_tui.tui.rows import span_of
+from reach_tui.workspace import JudgedCall, JudgedStep
+
+PREVIEW = 12_288
+"""Characters of a result that the inspector shows; the full-screen view has the rest."""
+_OLD = ("old_string", "oldString", "old_str", "old_text", "oldText")
+_NEW = ("new_string", "newString", "new_str", "new_text", "newText")
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How the inspector is laid out."""
+
+    glyphs: Glyphs
+    brief: bool = False
+    """Route and slots as one line each (small screens)."""
+    limit: int = PREVIEW
+
+
+def inspect(judged: JudgedStep, width: int, style: Style, where: str = "") -> list[Line]:
+    """The inspector's lines for a step. `where` says where the label was saved."""
+    width = max(width, 20)
+    if judged.judged is None:
+        return _message(judged, width, style)
+    one = judged.judged
+    lines = verdict_lines(one, width, style, where)
+    if style.brief:  # little room: the evidence before what the call was
+        lines += [_route_brief(one.call.route, width), _slots_brief(one.call.slots, width)]
+        lines += result_lines(one, width, style)
+        return lines + diff_lines(one.call, width, style.glyphs) + argument_lines(one.call, width, style)
+    lines += _side_by_side(one.call, width, style.glyphs)
+    lines += diff_lines(one.call, width, style.glyphs)
+    lines += argument_lines(one.call, width, style)
+    return lines + result_lines(one, width, style)
+
+
+def heading(text: str, width: int, glyphs: Glyphs) -> Line:
+    """`─ text ─────`."""
+    text = one_line(text)
+    shown = fit(text, min(cell_len(text), width - 4))
+    line: Line = [(f"{glyphs.rule} ", "rule"), (shown, "dim"), (" ", "rule")]
+    return [*line, (glyphs.rule * (width - width_of(line)), "rule")]
+
+
+def _message(judged: JudgedStep, width: int, style: Style) -> list[Line]:
+    step = judged.step
+    words = {StepKind.RAW: "a row that could not be read, as it stands", StepKind.REASONING: "the model's reasoning"}
+    head = words.get(step.kind, str(step.kind))
+    if step.inherited:
+        head += " · copied from the parent session, not counted"
+    if not step.visible:
+        head += " · compacted away: the model no longer saw this"
+    text = clean(step.text[: style.limit])
+    lines: list[Line] = [heading(f"step {step.number} · {head}", width, style.glyphs)]
+    lines += [[(row, "text")] for row in wrap(text, width)]
+    if len(step.text) > style.limit:
+        lines.append([(f"… {len(step.text) - style.limit:,} more characters: Enter shows all", "key")])
+    return lines
+
+
+def verdict_lines(judged: JudgedCall, width: int, style: Style, where: str = "") -> list[Line]:
+    """What happened and why we say so: mark, tool, class, rule, confidence; one sentence; the label."""
+    call, verdict = judged.call, judged.verdict
+    mark = mark_of(call, verdict, style.glyphs)
+    klass = " / ".join(part for part in (verdict.category, verdict.subcategory) if part)
+    left: Line = [(f"{mark.glyph} {mark.word}", mark.style), ("  ", "text"), (one_line(call.shown_tool), "title")]
+    if klass:
+        left += [(" · ", "dim"), (klass, mark.style)]
+    right: Line = []
+    if verdict.rule:
+        right = [("rule ", "dim"), (one_line(verdict.rule), "text"), (f"  {verdict.confidence:.0%}", "title")]
+    fits = width_of(left) + width_of(right) < width
+    lines = [spread(left, right, width)] if fits else [padded(left, width), *([right] if right else [])]
+    lines += [[(row, "text")] for row in wrap(sentence(judged), width)[:3]]
+    if judged.label is not None:
+        label = judged.label
+        chosen = " / ".join(part for part in (label.category, label.subcategory) if part)
+        note = f" “{one_line(label.note)}”" if label.note else ""
+        lines.append(
+            padded(
+                [(f"{style.glyphs.label} {chosen}", "label"), (f" by {one_line(label.by)}{note}  {where}", "dim")],
+                width,
+            )
+        )
+    if call.problem:
+        lines.append(padded([(one_line(call.problem), "soft")], width))
+    return lines
+
+
+def sentence(judged: JudgedCall) -> str:
+    """What the store says, and what the result says: a sentence to read aloud."""
+    call, verdict = judged.call, judged.verdict
+    said = {True: "failed", False: "succeeded", None: "nothing about success"}[call.flagged]
+    status = f" ({one_line(call.status)})" if call.status else ""
+    text = f"The store says {said}{status}."
+    if verdict.explanation:
+        text += f" {one_line(verdict.explanation)}"
+    elif verdict.evidence is not None:
+        text += f" The {verdict.evidence.where} says: {one_line(verdict.evidence.text)[:200]}"
+    if call.result is None and not verdict.explanation:
+        text += " No result is recorded."
+    if not call.visible:
+        text += " Compacted away: the model no longer saw this step."
+    if call.copy_of:
+        text += f" A stored copy of {one_line(call.copy_of)}."
+    return text
+
+
+def _side_by_side(call: ToolCall, width: int, glyphs: Glyphs) -> list[Line]:
+    left_width = (width - 1) // 2
+    right_width = width - 1 - left_width
+    left = route_lines(call.route, left_width, glyphs)
+    right = slot_lines(call.slots, right_width, glyphs)
+    rows: list[Line] = []
+    for index in range(max(len(left), len(right))):
+        one = left[index] if index < len(left) else []
+        two = right[index] if index < len(right) else []
+        rows.append([*padded(one, left_width), (glyphs.vertical, "rule"), *padded(two, right_width)])
+    return rows
+
+
+def route_lines(route: Route | None, width: int, glyphs: Glyphs) -> list[Line]:
+    """Candidates with score bars, the thresholds drawn on the same scale, gap and decision."""
+    if route is None:
+        return [heading("route", width, glyphs), [("not recorded by this store", "dim")]]
+    lines = [heading(f"route · {route.basis} · {route.intent}"[: width - 4], width, glyphs)]
+    name_width = max(6, min(16, width // 4))
+    bar_width = max(8, width - name_width - 14)
+    lines += [
+        _candidate(one, index, route, name_width, bar_width, glyphs) for index, one in enumerate(route.candidates[:5])
+    ]
+    if not route.candidates:
+        lines.append([("no candidate", "dim")])
+    limits = route.thresholds
+    gap = route.gap
+    compare = "–" if gap is None else f"{gap:.2f} {'≥' if gap >= limits.gap else '<'} {limits.gap:.2f}"
+    decision = {"execute": "good", "clarify": "fair", "no_capability": "bad"}.get(route.decision, "text")
+    lines.append(
+        [("gap ", "dim"), (compare, "text"), ("  → ", "dim"), (one_line(route.decision), decision),
+         (f"   {glyphs.threshold} {limits.floor:.2f} {limits.t1:.2f}", "threshold")]
+    )  # fmt: skip
+    return lines
+
+
+def _candidate(one: Candidate, index: int, route: Route, name_width: int, bar_width: int, glyphs: Glyphs) -> Line:
+    cells = [glyphs.bar if (cell + 0.5) / bar_width <= one.score else glyphs.bar_empty for cell in range(bar_width)]
+    styles = ["bar" if cell == glyphs.bar else "bar-empty" for cell in cells]
+    for limit in (route.thresholds.floor, route.thresholds.t1):
+        position = min(bar_width - 1, max(0, round(limit * bar_width)))
+        cells[position], styles[position] = glyphs.threshold, "threshold"
+    line: Line = [(fit(one.name, name_width), "text" if index else "title"), (" ", "text")]
+    line += list(zip(cells, styles, strict=True))
+    word = "chose" if index == 0 and route.decision == "execute" else ""
+    return [*line, (f" {one.score:4.2f} ", "text"), (word, "good")]
+
+
+def slot_lines(slots: Sequence[Slot] | None, width: int, glyphs: Glyphs) -> list[Line]:
+    """Name, source, origin, value, matches and confidence of each slot; what lowered it below."""
+    if slots is None:
+        return [heading("slots", width, glyphs), [("not recorded by this store", "dim")]]
+    basis = slots[0].basis if slots else "recorded"
+    lines = [heading(f"slots · {basis}", width, glyphs)]
+    if not slots:
+        lines.append([("the call needs none", "dim")])
+    name_width = max(6, min(14, width // 4))
+    for slot in slots:
+        tail = [("   –", "dim")] if slot.confidence is None else _dots(slot.confidence, glyphs)
+        matches = "" if slot.matches is None else f" {slot.matches}×"
+        origin = one_line(slot.origin or slot.source)
+        middle = f"{slot.source} {origin}" if slot.origin and not origin.startswith(slot.source) else origin
+        value = "" if slot.value is None else one_line(slot.value if isinstance(slot.value, str) else dumps(slot.value))
+        left: Line = [(fit(slot.name, name_width), "title"), (f" {middle}{matches} ", "dim"), (value, "text")]
+        lines.append(spread(left, list(tail), width))
+        if slot.note:
+            lines += [
+                [(" " * (name_width + 1), "text"), (row, "soft")]
+                for row in wrap(one_line(slot.note), width - name_width - 1)[:2]
+            ]
+    return lines
+
+
+def _dots(confidence: float, glyphs: Glyphs) -> Line:
+    full = round(confidence * 5)
+    style = "good" if confidence >= 0.75 else "fair" if confidence >= 0.5 else "bad"
+    return [(glyphs.dot * full, style), (glyphs.dot_empty * (5 - full), "bar-empty"), (f" {confidence:4.2f}", style)]
+
+
+def _route_brief(route: Route | None, width: int) -> Line:
+    if route is None:
+        return padded([("route  ", "dim"), ("not recorded by this store", "dim")], width)
+    shown = "  ".join(f"{one_line(one.name)} {one.score:.2f}" for one in route.candidates[:3]) or "no candidate"
+    return padded(
+        [
+            ("route  ", "dim"),
+            (shown, "text"),
+            ("  → ", "dim"),
+            (one_line(route.decision), "title"),
+            (f"  {route.basis}", "dim"),
+        ],
+        width,
+    )
+
+
+def _slots_brief(slots: Sequence[Slot] | None, width: int) -> Line:
+    if slots is None:
+        return padded([("slots  ", "dim"), ("not recorded by this store", "dim")], width)
+    known = [slot for slot in slots if slot.confidence is not None]
+    if not known:
+        return padded([("slots  ", "dim"), (f"{len(slots)} composed, none to fill", "text")], width)
+    worst = min(known, key=lambda slot: slot.confidence or 0.0)
+    origin = one_line(worst.origin or worst.source)
+    text = f"{len(slots)}, weakest {one_line(worst.name)} {worst.confidence:.2f} from {origin}"
+    return padded(
+        [("slots  ", "dim"), (text, "text"), (f"  {one_line(worst.note)}" if worst.note else "", "soft")], width
+    )
+
+
+def diff_lines(call: ToolCall, width: int, glyphs: Glyphs) -> list[Line]:
+    """For edits: what the agent believed stood there, and what it wanted instead, side by side."""
+    arguments = call.arguments if isinstance(call.arguments, dict) else {}
+    old = next((arguments[name] for name in _OLD if isinstance(arguments.get(name), str)), None)
+    new = next((arguments[name] for name in _NEW if isinstance(arguments.get(name), str)), None)
+    if not isinstance(old, str) or not isinstance(new, str):
+        return []
+    from difflib import SequenceMatcher
+
+    before, after = clean(old[:8000]).split("\n")[:60], clean(new[:8000]).split("\n")[:60]
+    half = (width - 1) // 2
+    rows: list[Line] = [
+        [
+            *heading("the agent believed", half, glyphs),
+            (glyphs.rule, "rule"),
+            *heading("and wanted", width - half - 1, glyphs),
+        ]
+    ]
+    for tag, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        left, right = before[a:b], after[c:d]
+        for index in range(max(len(left), len(right))):
+            one = left[index] if index < len(left) else None
+            two = right[index] if index < len(right) else None
+            mark, other = (" ", " ") if tag == "equal" else ("-", "+")
+            before_style, after_style = ("dim", "dim") if tag == "equal" else ("removed", "added")
+            rows.append(
+                [
+                    (cut("" if one is None else f"{mark} {one}", half), before_style),
+                    (glyphs.vertical, "rule"),
+                    (cut("" if two is None else f"{other} {two}", width - half - 1), after_style),
+                ]
+            )
+    return rows
+
+
+def argument_lines(call: ToolCall, width: int, style: Style) -> list[Line]:
+    """The arguments, one a line; long ones wrapped and cut."""
+    duration = f" · {span_of(call.duration_ms)}" if call.duration_ms is not None else ""
+    lines = [heading(f"arguments · step {call.step}{duration}", width, style.glyphs)]
+    if isinstance(call.arguments, str):
+        return lines + [[(row, "soft")] for row in hard_wrap(clean(call.arguments[:4000]), width)[:40]]
+    if not isinstance(call.arguments, dict) or not call.arguments:
+        return [*lines, [("none", "dim")]]
+    skip = {*_OLD, *_NEW} if not style.limit > PREVIEW else set()
+    for name, value in call.arguments.items():
+        if name not in skip:
+            lines += _argument(name, value, width, style)
+    return lines
+
+
+def _argument(name: str, value: JsonValue, width: int, style: Style) -> list[Line]:
+    text = clean(value if isinstance(value, str) else dumps(value))
+    most = 6 if style.limit <= PREVIEW else 4000
+    name = one_line(name)[:40]
+    rows = hard_wrap(text[: width * (most + 1)], max(8, width - len(name) - 2))
+    lines: list[Line] = [[(f"{name}: ", "dim"), (rows[0], "text")]]
+    lines += [[(" " * (len(name) + 2), "dim"), (row, "text")] for row in rows[1:most]]
+    if len(rows) > most or len(text) > width * (most + 1):
+        lines.append([(f"… {len(text):,} characters in all: Enter shows more", "key")])
+    return lines
+
+
+def result_lines(judged: JudgedCall, width: int, style: Style) -> list[Line]:
+    """The result with the evidence marked; what is cut is said."""
+    result = judged.call.result
+    if result is None:
+        return [heading("result", width, style.glyphs), [("none recorded", "dim")]]
+    evidence = (
+        judged.verdict.evidence if judged.verdict.evidence and judged.verdict.evidence.where == "result" else None
+    )
+    start, text = _window(result.text, evidence, style.limit)
+    lines = [heading(f"result · {size_of(result.bytes)}", width, style.glyphs)]
+    if start:
+        lines.append([(f"… {start:,} characters before: Enter shows all", "key")])
+    lines += marked_lines(text, evidence, start, width, style.glyphs)
+    rest = len(result.text) - start - len(text)
+    if rest > 0:
+        lines.append([(f"… {rest:,} more characters: Enter shows all", "key")])
+    if notice := judged.call.metadata.get("notice"):
+        lines += [
+            heading("the program adds", width, style.glyphs),
+            *([(row, "dim")] for row in wrap(clean(str(notice))[:2000], width)),
+        ]
+    return lines
+
+
+def _window(text: str, evidence: Evidence | None, limit: int) -> tuple[int, str]:
+    if evidence is None or evidence.end <= limit // 2:
+        return 0, text[:limit]
+    line_start = text.rfind("\n", max(0, evidence.start - 2000), max(0, evidence.start - 400))
+    start = line_start + 1 if line_start > 0 else max(0, evidence.start - 400)
+    return start, text[start : start + limit]
+
+
+def marked_lines(text: str, evidence: Evidence | None, offset: int, width: int, glyphs: Glyphs) -> list[Line]:
+    """`text` (the part of a result that begins at `offset`) cut to width, the evidence marked, in its colours."""
+    if evidence is None or not offset <= evidence.start < offset + len(text) or evidence.end <= evidence.start:
+        return [[(row, "text")] for row in hard_wrap(clean(text), width)]
+    begin, end = evidence.start - offset, evidence.end - offset
+    before, marked, after = clean(text[:begin]), clean(text[begin:end]), clean(text[end:])
+    lines: list[Line] = [[]]
+    for part, name in (
+        (before, "text"),
+        (glyphs.mark_left, "hidden"),
+        (marked, "evidence"),
+        (glyphs.mark_right, "hidden"),
+        (after, "text"),
+    ):
+        rows = part.expandtabs(4).split("\n")
+        for number, row in enumerate(rows):
+            if number:
+                lines.append([])
+            _append_wrapped(lines, row, name, width)
+    return lines
+
+
+def _append_wrapped(lines: list[Line], row: str, name: str, width: int) -> None:
+    if not row:
+        return
+    used = width_of(lines[-1])
+    if used >= width:
+        lines.append([])
+        used = 0
+    first = hard_wrap(row, width - used)[0]
+    lines[-1].append((first, name))
+    lines.extend([(piece, name)] for piece in (hard_wrap(row[len(first) :], width) if len(first) < len(row) else ()))
+
+
+def size_of(size: int) -> str:
+    """Bytes with a unit: `812 bytes`, `12.3 kB`, `1.2 MB`."""
+    if size < 1000:
+        return f"{size} byte{'s' if size != 1 else ''}"
+    return f"{size / 1000:.1f} kB" if size < 1_000_000 else f"{size / 1_000_000:.1f} MB"

@@ -1,0 +1,144 @@
+"""The label keys, shared by the session and the full-screen call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reach_tui.base.jsonio import dumps
+from reach_tui.tui.commands import LABEL_WORDS, SHORT_WORDS
+from reach_tui.tui.labelling import Given, Labelling
+from reach_tui.tui.lines import Line, padded, spread, width_of
+from reach_tui.tui.screens.dialogs import Choice, NoteDialog, PickDialog
+
+if TYPE_CHECKING:
+    from reach_tui.tui.app import ReachApp
+    from reach_tui.workspace import JudgedCall, Source
+
+_COPY_LIMIT = 100_000  # terminals drop longer clipboard writes
+
+
+def digits_line(width: int) -> Line:
+    """The ten label keys with a word each."""
+    line: Line = [(" ", "text")]
+    wide = width >= 92
+    for digit, word in (LABEL_WORDS if wide else SHORT_WORDS).items():
+        line += [(digit, "key"), (f" {word}{'  ' if wide else ' '}", "dim")]
+    return line
+
+
+class LabelCommands:
+    """Actions for label, refine, repeat, note, undo, redo and copy; the host says which call and how to move on."""
+
+    labelling: Labelling
+    source: Source
+
+    if TYPE_CHECKING:
+
+        @property
+        def reach(self) -> ReachApp: ...
+        @property
+        def current_call(self) -> JudgedCall | None: ...
+        def set_status(self, text: str, style: str) -> None: ...
+        def jump(self, step: int, *, hidden: bool) -> bool: ...
+        def key_line(self, width: int) -> Line: ...
+
+    def label_bar(self, width: int, status: Line) -> list[Line]:
+        """The lines at the bottom: the label keys, then the other keys with the status at the right."""
+        room = min(width_of(status), width // 2)
+        keys = self.key_line(max(20, width - room - 2))
+        return [
+            [(self.reach.glyphs.rule * width, "rule")],
+            padded(digits_line(width), width),
+            spread([(" ", "text"), *keys], padded(status, room), width),
+        ]
+
+    def action_label(self, digit: str) -> None:
+        """Label the current call with a level-1 category and move on to the next failure."""
+        judged = self.current_call
+        category = self.reach.workspace.taxonomy.by_key(digit)
+        if judged is None:
+            self.set_status("a label hangs on a call: n goes to the next failure", "dim")
+            return
+        self.labelling.give(judged, category.id)
+        self.jump(1, hidden=False)
+
+    def action_repeat_label(self) -> None:
+        judged = self.current_call
+        if judged is None or not self.labelling.again(judged):
+            self.set_status("no label given yet to repeat", "dim")
+        else:
+            self.jump(1, hidden=False)
+
+    def _given(self) -> Given | None:
+        """The label given last in this session, else the one of the current call."""
+        if self.labelling.last is not None:
+            return self.labelling.last
+        judged = self.current_call
+        return Given(judged, judged.label) if judged is not None and judged.label is not None else None
+
+    def action_refine(self) -> None:
+        given = self._given()
+        category = self.reach.workspace.taxonomy.find(given.label.category or "") if given else None
+        if given is None or category is None:
+            self.set_status("label first (1-9, 0), then ; refines it", "dim")
+            return
+        choices = [
+            Choice(
+                str((number + 1) % 10),
+                one.id,
+                one.name,
+                f"{one.definition} For example: {one.example}" if one.example else one.definition,
+            )
+            for number, one in enumerate(category.subcategories[:10])
+        ]
+
+        def chosen(subcategory: str | None) -> None:
+            if subcategory is not None:
+                self.labelling.refine(given, subcategory)
+
+        title = f"{category.key} {category.name} · step {given.judged.call.step} {given.judged.call.tool}"
+        self.reach.push_screen(PickDialog(title, choices), chosen)
+
+    def action_note(self) -> None:
+        judged = self.current_call
+        given = Given(judged, judged.label) if judged is not None and judged.label is not None else self._given()
+        if given is None:
+            self.set_status("label first (1-9, 0), then e adds a note", "dim")
+            return
+
+        def written(note: str | None) -> None:
+            if note is not None and note != given.label.note:
+                self.labelling.annotate(given, note)
+
+        self.reach.push_screen(
+            NoteDialog(f"note · step {given.judged.call.step} · {given.label.category}", given.label.note), written
+        )
+
+    def action_undo(self) -> None:
+        self.labelling.undo()
+
+    def action_redo(self) -> None:
+        self.labelling.redo()
+
+    def action_copy_call(self) -> None:
+        judged = self.current_call
+        if judged is None:
+            self.set_status("not a call", "dim")
+            return
+        from reach_tui.workspace.records import call_record
+
+        self._copy(dumps(call_record(self.source, judged), indent=2), "the call")
+
+    def action_copy_evidence(self) -> None:
+        judged = self.current_call
+        evidence = judged.verdict.evidence if judged else None
+        if evidence is None:
+            self.set_status("no evidence to copy", "dim")
+        else:
+            self._copy(evidence.text, "the evidence")
+
+    def _copy(self, text: str, what: str) -> None:
+        cut = text[:_COPY_LIMIT]
+        self.reach.copy_to_clipboard(cut)
+        note = f" (the first {_COPY_LIMIT:,} of {len(text):,} characters)" if len(text) > len(cut) else ""
+        self.set_status(f"copied {what}{note}", "dim")

@@ -1,0 +1,438 @@
+"""One session: its steps on the left, what the chosen one is about on the right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import ClassVar
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Container, Horizontal
+from textual.message import Message
+from textual.widgets import Input
+from textual.worker import get_current_worker
+
+from reach_tui.base.errors import ReachError
+from reach_tui.tui.commands import SESSION, bindings_for
+from reach_tui.tui.folding import fold_rows
+from reach_tui.tui.labelling import Labelling, Outcome
+from reach_tui.tui.lines import Line, spread
+from reach_tui.tui.panels import Style, inspect
+from reach_tui.tui.rows import StepRow, search_text, short_project, span_of, step_line, title_of, when
+from reach_tui.tui.screens.base import ListScreen
+from reach_tui.tui.screens.label_commands import LabelCommands
+from reach_tui.tui.widgets.line_view import Bar, LineList, LinesView
+from reach_tui.workspace import JudgedCall, JudgedSession, JudgedStep, Source
+
+_BATCH = 200
+
+
+class StepList(LineList):
+    """The steps of a session, repeats folded."""
+
+    def __init__(self) -> None:
+        super().__init__(id="steps")
+        self.steps: list[JudgedStep] = []
+        self.rows: list[StepRow] = []
+        self.digits: dict[str, str] = {}
+
+    def line_at(self, index: int, width: int) -> Line:
+        row = self.rows[index]
+        return step_line(
+            self.steps[row.index],
+            row,
+            width,
+            self.app.glyphs,  # type: ignore[attr-defined]
+            cursor=index == self.cursor,
+            digits=max(2, len(str(len(self.steps)))),
+            saved=self.digits,
+        )
+
+
+class SessionScreen(LabelCommands, ListScreen):
+    """Step through a session: verdict, route, slots, arguments and result of each call; label the failures."""
+
+    commands_of = SESSION
+    BINDINGS: ClassVar[list[Binding]] = bindings_for(SESSION)  # type: ignore[assignment]
+    filter_hint = "search in texts, arguments and results"
+
+    @dataclass
+    class Read(Message):
+        """Some steps have been read and judged."""
+
+        steps: list[JudgedStep]
+        last: bool
+
+    @dataclass
+    class Failed(Message):
+        """The session could not be read on."""
+
+        error: ReachError
+
+    @dataclass
+    class Found(Message):
+        """The indexes of the steps that hold the words searched for."""
+
+        words: str
+        indexes: set[int]
+
+    def __init__(self, source: Source, judged: JudgedSession, *, several: bool = False) -> None:
+        super().__init__()
+        self.source = source
+        self.judged = judged
+        self._several = several
+        self.loaded = False
+        self.count_soft = False
+        self._unfolded: set[int] = set()
+        self._hits: set[int] | None = None
+        self._words = ""
+        self._touched = False
+        self._back_to: int | None = None
+        self.status: tuple[str, str] = ("", "dim")
+
+    def compose(self) -> ComposeResult:
+        yield Bar(id="top")
+        with Container(id="body"):
+            yield StepList()
+            yield LinesView(id="inspector")
+        yield Horizontal(id="filter-line")
+        yield Bar(id="bottom")
+
+    def on_mount(self) -> None:
+        self.labelling = Labelling(self.reach, self.source, self.judged.session.id, self._label_done)
+        self.query_one("#top", Bar).show(self._top)
+        self.query_one("#bottom", Bar).show(self._bottom)
+        self.step_list.focus()
+        self._read()
+
+    # Reading
+
+    @work(thread=True, group="read", exit_on_error=False)
+    def _read(self) -> None:
+        worker = get_current_worker()
+        batch: list[JudgedStep] = []
+        size = 40  # the first screenful soon, then larger pieces
+        try:
+            for judged in self.reach.workspace.judged_steps(self.source, self.judged.session.id):
+                batch.append(judged)
+                if len(batch) >= size:
+                    self.post_message(self.Read(batch, last=False))
+                    batch, size = [], min(size * 2, _BATCH * 10)
+                    if worker.is_cancelled:
+                        return
+        except ReachError as error:
+            self.post_message(self.Failed(error))
+        self.post_message(self.Read(batch, last=True))
+
+    @on(Read)
+    def _some_read(self, message: Read) -> None:
+        steps = self.step_list
+        first = not steps.steps
+        for judged in message.steps:
+            if judged.judged is not None and judged.judged.label is not None:
+                self._note_digit(judged.judged)
+        steps.steps += message.steps
+        self.loaded = message.last
+        self._refold()
+        if first:
+            self._inspect()
+
+    @on(Failed)
+    def _not_read(self, message: Failed) -> None:
+        self.set_status(message.error.line(), "flagged")
+        self.reach.say(message.error.line(), severity="error")
+
+    def _note_digit(self, judged: JudgedCall) -> None:
+        label = judged.label
+        digits = self.step_list.digits
+        if label is None or label.category is None:
+            digits.pop(judged.call.key, None)
+        else:
+            category = self.reach.workspace.taxonomy.find(label.category)
+            digits[judged.call.key] = category.key if category else "*"
+
+    # The list
+
+    @property
+    def step_list(self) -> StepList:
+        """The list, with its own type."""
+        return self.query_one(StepList)
+
+    def _refold(self) -> None:
+        steps = self.step_list
+        chosen = steps.rows[steps.cursor].index if steps.rows else 0
+        steps.rows = fold_rows(steps.steps, self._unfolded, self._hits)
+        steps.set_count(len(steps.rows))
+        with self.prevent(LineList.Highlighted):
+            steps.cursor = self._row_of(chosen)
+        self.refresh_bars()
+
+    def _row_of(self, index: int) -> int:
+        """The row that shows a step: its own, or the fold it is in."""
+        rows = self.step_list.rows
+        low, high = 0, len(rows)
+        while low < high:
+            middle = (low + high) // 2
+            if rows[middle].index <= index:
+                low = middle + 1
+            else:
+                high = middle
+        return max(0, low - 1)
+
+    def refresh_bars(self) -> None:
+        """Draw title and key lines anew."""
+        for bar in self.query(Bar):
+            bar.refresh()
+
+    @property
+    def current(self) -> JudgedStep | None:
+        """The step under the cursor."""
+        steps = self.step_list
+        return steps.steps[steps.rows[steps.cursor].index] if steps.rows else None
+
+    @property
+    def current_call(self) -> JudgedCall | None:
+        """The call under the cursor, None on a message."""
+        return self.current.judged if self.current else None
+
+    @on(LineList.Highlighted)
+    def _moved(self) -> None:
+        self._touched = True
+        self._inspect()
+
+    @on(LineList.Chosen)
+    def _clicked(self) -> None:
+        self.action_open()
+
+    def _inspect(self, *, keep_scroll: bool = False) -> None:
+        step = self.current
+        style = Style(self.reach.glyphs, brief=self.has_class("-narrow"))
+        build: Callable[[int], list[Line]] = lambda width: inspect(step, width, style) if step else []  # noqa: E731
+        self.query_one("#inspector", LinesView).show(build, keep_scroll=keep_scroll)
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._inspect, keep_scroll=True)
+
+    # Finding failures
+
+    def is_failure(self, judged: JudgedStep, *, hidden: bool) -> bool:
+        """True for what n (or h) stops at; soft signals count in when the person switched them on."""
+        call = judged.judged
+        if call is None:
+            return False
+        if hidden:
+            return call.hidden or (self.count_soft and call.verdict.soft and call.call.flagged is not True)
+        return call.verdict.failed is True or (self.count_soft and call.verdict.soft)
+
+    def _indexes(self, step: int) -> Iterator[int]:
+        steps = self.step_list
+        start = steps.rows[steps.cursor].index if self._touched else -1
+        return iter(range(start + 1, len(steps.steps)) if step > 0 else range(start - 1, -1, -1))
+
+    def jump(self, step: int, *, hidden: bool) -> bool:
+        """Move to the next (or previous) failure; a folded run counts once. False if there is none."""
+        steps = self.step_list
+        if not steps.rows:
+            return False
+        here = steps.cursor
+        for index in self._indexes(step):
+            row = self._row_of(index)
+            if row == here and self._touched:
+                continue
+            if self._hits is not None and index not in self._hits:
+                continue
+            if self.is_failure(steps.steps[index], hidden=hidden):
+                self._touched = True
+                steps.cursor = row
+                return True
+        word = "hidden failure" if hidden else "failure"
+        more = "" if self.loaded else " yet: still reading"
+        self.set_status(f"no {'further' if step > 0 else 'earlier'} {word}{more}", "dim")
+        return False
+
+    def action_next_failure(self) -> None:
+        self.jump(1, hidden=False)
+
+    def action_previous_failure(self) -> None:
+        self.jump(-1, hidden=False)
+
+    def action_next_hidden(self) -> None:
+        self.jump(1, hidden=True)
+
+    def action_previous_hidden(self) -> None:
+        self.jump(-1, hidden=True)
+
+    def action_soft(self) -> None:
+        self.count_soft = not self.count_soft
+        self.set_status(
+            "soft signals count as failures now" if self.count_soft else "soft signals are left out again", "dim"
+        )
+
+    # Going
+
+    def action_open(self) -> None:
+        if self.filtering:
+            self.close_filter(clear=False)
+        elif self.current is not None:
+            from reach_tui.tui.screens.detail import DetailScreen
+
+            self.app.push_screen(DetailScreen(self))
+
+    def action_back(self) -> None:
+        if not self.close_filter(clear=True):
+            self.app.pop_screen()
+
+    def action_next_panel(self) -> None:
+        view = self.query_one("#inspector", LinesView)
+        (self.step_list if view.has_focus else view).focus()
+
+    def action_unfold(self) -> None:
+        rows = self.step_list.rows
+        row = rows[self.step_list.cursor] if rows else None
+        if row is not None and row.repeats > 1:
+            self._unfolded.add(row.index - 1)
+            self._refold()
+            self._inspect()
+
+    def action_fold(self) -> None:
+        rows = self.step_list.rows
+        if rows and rows[self.step_list.cursor].unfolded:
+            start = max((one for one in self._unfolded if one <= rows[self.step_list.cursor].index), default=None)
+            if start is not None:
+                self._unfolded.discard(start)
+                self._refold()
+                self._inspect()
+
+    def action_origin(self) -> None:
+        """Jump to where the weakest slot's value came from; from there back."""
+        steps = self.step_list
+        if self._back_to is not None:
+            steps.cursor, self._back_to = self._row_of(self._back_to), None
+            return
+        slots = self.current_call.call.slots if self.current_call else None
+        known = [slot for slot in slots or () if slot.origin_step is not None]
+        if not known:
+            self.set_status("no slot of this step has an origin to jump to", "dim")
+            return
+        slot = min(known, key=lambda one: 1.0 if one.confidence is None else one.confidence)
+        here = steps.rows[steps.cursor].index
+        where = next((i for i, one in enumerate(steps.steps) if one.step.number == slot.origin_step), None)
+        if where is not None:
+            self._back_to = here
+            steps.cursor = self._row_of(where)
+            self.set_status(f"origin of {slot.name}; o goes back to step {steps.steps[here].step.number}", "dim")
+
+    def action_problems(self) -> None:
+        self._show_problems()
+
+    @work(thread=True, group="problems", exclusive=True, exit_on_error=False)
+    def _show_problems(self) -> None:
+        try:
+            troubles = self.source.reader.troubles(self.judged.session.id)
+            lines = [f"{one.what}: {one.where}" for one in troubles] or ["everything in this session could be read"]
+        except ReachError as error:
+            lines = [error.line()]
+        from reach_tui.tui.screens.dialogs import TextDialog
+
+        self.app.call_from_thread(self.app.push_screen, TextDialog("what could not be read", lines))
+
+    # Searching
+
+    @on(Input.Changed)
+    def _search_typed(self, event: Input.Changed) -> None:
+        self._words = event.value.strip()
+        if self._words:
+            self._search(self._words, list(self.step_list.steps))
+        else:
+            self._hits = None
+            self._refold()
+            self._inspect()
+
+    @work(thread=True, group="search", exclusive=True, exit_on_error=False)
+    def _search(self, words: str, steps: list[JudgedStep]) -> None:
+        worker = get_current_worker()
+        needle = words.casefold()
+        hits: set[int] = set()
+        for index, judged in enumerate(steps):
+            if needle in search_text(judged):
+                hits.add(index)
+            if worker.is_cancelled:
+                return
+        self.post_message(self.Found(words, hits))
+
+    @on(Found)
+    def _found(self, message: Found) -> None:
+        if message.words == self._words:
+            self._hits = message.indexes
+            self._refold()
+            self._inspect()
+
+    # Labels
+
+    def _label_done(self, outcome: Outcome) -> None:
+        """A label command has ended: show what is on disk now."""
+        if outcome.labels is not None:
+            steps = self.step_list
+            for index, judged in enumerate(steps.steps):
+                call = judged.judged
+                if call is not None and call.label != outcome.labels.get(call.call.key):
+                    call = replace(call, label=outcome.labels.get(call.call.key))
+                    steps.steps[index] = replace(judged, judged=call)
+                    self._note_digit(call)
+            steps.redraw()
+            self._inspect(keep_scroll=True)
+        else:
+            self.reach.say(outcome.text, severity="error")
+        self.set_status(outcome.text, "flagged" if outcome.failed else "label")
+
+    # Bars
+
+    @property
+    def title_line(self) -> str:
+        """The session's title, for the screens above."""
+        return title_of(self.judged)
+
+    def set_status(self, text: str, style: str) -> None:
+        """What the last key did, at the right of the key line."""
+        self.status = (text, style)
+        self.refresh_bars()
+
+    def _top(self, width: int) -> list[Line]:
+        glyphs, session = self.reach.glyphs, self.judged.session
+        failed = [one.judged for one in self.step_list.steps if one.judged is not None and one.judged.verdict.failed]
+        hidden = sum(one.hidden for one in failed)
+        calls = sum(one.judged is not None for one in self.step_list.steps)
+        right: Line = [
+            (f"{glyphs.hidden} {hidden} hidden", "hidden" if hidden else "dim"),
+            (f"  {glyphs.flagged} {len(failed) - hidden} flagged", "flagged" if len(failed) > hidden else "dim"),
+            (f"  of {calls:,} calls{'' if self.loaded else ' …'} ", "dim"),
+        ]
+        facts = [
+            short_project(session.project),
+            session.model or "",
+            when(session.started_at, datetime.now().astimezone()),
+        ]
+        if session.started_at is not None and session.ended_at is not None:
+            facts.append(span_of(max(0, session.ended_at - session.started_at)))
+        facts += [self.source.name] if self._several else []
+        facts += session.notes
+        left: Line = [
+            (f" {title_of(self.judged)}", "title"),
+            (f" · {' · '.join(fact for fact in facts if fact)}", "dim"),
+        ]
+        return [spread(left, right, width), [(glyphs.rule * width, "rule")]]
+
+    @property
+    def status_line(self) -> Line:
+        """What the last key did, or how many steps the search found."""
+        if self._hits is not None:
+            return [(f"{len(self._hits)} of {len(self.step_list.steps)} steps have “{self._words}” ", "key")]
+        text, style = self.status
+        mark = f" {self.reach.glyphs.label} " if style == "label" else " "
+        return [(mark, style), (text, style), (" ", "text")] if text else []
+
+    def _bottom(self, width: int) -> list[Line]:
+        return self.label_bar(width, self.status_line)

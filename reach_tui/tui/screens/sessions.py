@@ -1,0 +1,406 @@
+"""The first screen: every session, the ones that hide errors first."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import ClassVar
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Horizontal
+from textual.message import Message
+from textual.timer import Timer
+from textual.widgets import Input
+from textual.worker import get_current_worker
+
+from reach_tui.base.errors import ReachError
+from reach_tui.model import Counts
+from reach_tui.tui.commands import SESSIONS, bindings_for
+from reach_tui.tui.lines import Line, fit, spread, width_of
+from reach_tui.tui.rows import SessionRow, session_columns, session_head, session_line
+from reach_tui.tui.screens.base import ListScreen
+from reach_tui.tui.tree import SORTS, Entry, Key, visible_rows
+from reach_tui.tui.widgets.line_view import Bar, LineList
+from reach_tui.workspace import JudgedSession, SessionCounts, Source
+from reach_tui.workspace.filters import Filter, parse_filter
+from reach_tui.workspace.scan import ScanProcess
+
+_BATCH_SECONDS = 0.12
+_RESORT_SECONDS = 0.25
+
+
+class SessionList(LineList):
+    """The rows of the session list."""
+
+    def __init__(self) -> None:
+        super().__init__(id="list")
+        self.rows: list[tuple[Key, SessionRow]] = []
+        self.several = False
+
+    def line_at(self, index: int, width: int) -> Line:
+        glyphs = self.app.glyphs  # type: ignore[attr-defined]
+        columns = session_columns(width, self.several)
+        return session_line(
+            self.rows[index][1], columns, glyphs, datetime.now().astimezone(), cursor=index == self.cursor
+        )
+
+
+class SessionsScreen(ListScreen):
+    """Sessions with hidden and flagged failures, counted while one looks."""
+
+    commands_of = SESSIONS
+    BINDINGS: ClassVar[list[Binding]] = bindings_for(SESSIONS)  # type: ignore[assignment]
+    filter_hint = "words, tool:edit hidden>3 since:mon model:gpt is:unfinished"
+
+    @dataclass
+    class Loaded(Message):
+        """The sessions of one source are listed."""
+
+        number: int
+        source: Source
+        sessions: list[JudgedSession]
+
+    @dataclass
+    class Failed(Message):
+        """Something could not be read."""
+
+        error: ReachError
+
+    @dataclass
+    class Listed(Message):
+        """Every source has been asked for its sessions."""
+
+        count: int
+
+    @dataclass
+    class Counted(Message):
+        """The sums of some sessions of a source."""
+
+        number: int
+        sums: list[SessionCounts]
+
+    @dataclass
+    class Scanned(Message):
+        """Every source has been counted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.entries: dict[Key, Entry] = {}
+        self.problems: list[ReachError] = []
+        self.sources: list[Source] = []
+        self.sort = SORTS[0]
+        self.folds: dict[Key, bool] = {}
+        self.filter: Filter | None = None
+        self.filled = False
+        self._listed = False
+        self._moved = False
+        self._counted = 0
+        self._sums = (Counts(), 0)
+        self._started = time.monotonic()
+        self._resort: Timer | None = None
+        self._scan: ScanProcess | None = None
+
+    def compose(self) -> ComposeResult:
+        yield Bar(id="top")
+        yield Bar(id="head")
+        yield SessionList()
+        yield Horizontal(id="filter-line")
+        yield Bar(id="bottom")
+
+    def on_mount(self) -> None:
+        self.query_one("#top", Bar).show(self._top)
+        self.query_one("#head", Bar).show(self._head)
+        self.query_one("#bottom", Bar).show(self._bottom)
+        self.line_list.focus()
+        self._load()
+
+    def on_unmount(self) -> None:
+        if self._scan is not None:
+            self._scan.cancel()
+
+    # Reading, in workers
+
+    @work(thread=True, group="load", exit_on_error=False)
+    def _load(self) -> None:
+        workspace = self.reach.workspace
+        found = workspace.found
+        for problem in found.problems:
+            self.post_message(self.Failed(problem))
+        for number, source in enumerate(found.sources):
+            try:
+                labelled = workspace.labelled_counts(source)
+            except ReachError as error:
+                labelled = {}
+                self.post_message(self.Failed(error))
+            try:
+                listed = [
+                    JudgedSession(session, None, labelled.get(session.id, 0)) for session in source.reader.sessions()
+                ]
+                self.post_message(self.Loaded(number, source, listed))
+            except ReachError as error:
+                self.post_message(self.Failed(error))
+        self.post_message(self.Listed(len(found.sources)))
+
+    @work(thread=True, group="scan", exit_on_error=False)
+    def _count(self) -> None:
+        worker = get_current_worker()
+        for number, source in enumerate(self.sources):
+            if worker.is_cancelled:
+                return
+            self._scan = scan = ScanProcess(source.path)
+            batch: list[SessionCounts] = []
+            sent = time.monotonic()
+            for sums in scan:
+                batch.append(sums)
+                if worker.is_cancelled:
+                    scan.cancel()
+                    return
+                if time.monotonic() - sent > _BATCH_SECONDS:
+                    self.post_message(self.Counted(number, batch))
+                    batch, sent = [], time.monotonic()
+            if batch:
+                self.post_message(self.Counted(number, batch))
+            if scan.error is not None:
+                self.post_message(self.Failed(ReachError(f"counting stopped: {scan.error}")))
+        self.post_message(self.Scanned())
+
+    # What the workers say
+
+    @on(Loaded)
+    def _loaded(self, message: Loaded) -> None:
+        while len(self.sources) <= message.number:
+            self.sources.append(message.source)
+        for judged in message.sessions:
+            key = (message.number, judged.session.id)
+            self.entries[key] = Entry(key, message.source, judged)
+        if message.source.notice:
+            self.reach.say(f"{message.source.name}: {message.source.notice}", severity="warning")
+        self.rebuild()
+
+    @on(Failed)
+    def _failed(self, message: Failed) -> None:
+        self.problems.append(message.error)
+        if len(self.problems) <= 3:
+            self.reach.say(message.error.line(), severity="error")
+        elif len(self.problems) == 4:
+            self.reach.say("more could not be read: ! lists it", severity="error")
+        self._refresh_bars()
+
+    @on(Listed)
+    def _all_listed(self, message: Listed) -> None:
+        self._listed = True
+        if self.reach.notice:
+            self.reach.say(self.reach.notice)
+        self.rebuild()
+        if self.entries:
+            self._count()
+        else:
+            self.filled = True
+
+    @on(Counted)
+    def _some_counted(self, message: Counted) -> None:
+        for sums in message.sums:
+            entry = self.entries.get((message.number, sums.session_id))
+            if entry is not None:
+                self._counted += entry.judged.counts is None
+                entry.judged = replace(entry.judged, counts=sums)
+        if self._resort is None:
+            self._resort = self.set_timer(_RESORT_SECONDS, self._resort_now)
+
+    def _resort_now(self) -> None:
+        self._resort = None
+        self.rebuild()
+
+    @on(Scanned)
+    def _all_counted(self) -> None:
+        self.filled = True
+        if self._resort is not None:
+            self._resort.stop()
+        self._resort_now()
+
+    # Rows
+
+    @property
+    def session_list(self) -> SessionList:
+        """The list, with its own type."""
+        return self.query_one(SessionList)
+
+    def rebuild(self) -> None:
+        """Filter, sort and fold anew; the cursor stays on its session (on the worst one until the person moves it)."""
+        rows = self.session_list
+        chosen = rows.rows[rows.cursor][0] if rows.rows and self._moved else None
+        keep = None
+        if self.filter is not None and self.filter.tests:
+            terms = self.filter
+            keep = lambda entry: terms.matches(entry.judged, f"{entry.source.kind} {entry.source.name}")  # noqa: E731
+        rows.rows = visible_rows(list(self.entries.values()), self.sort, keep, self.folds)
+        rows.several = len(self.sources) > 1
+        rows.set_count(len(rows.rows))
+        where = next((index for index, (key, _) in enumerate(rows.rows) if key == chosen), None)
+        with self.prevent(LineList.Highlighted):
+            rows.cursor = where if where is not None else (rows.cursor if self._moved else self._worst(rows.rows))
+        self._sums = self._totals()
+        self._refresh_bars()
+
+    def _worst(self, rows: list[tuple[Key, SessionRow]]) -> int:
+        if self.sort != "hidden" or not rows:
+            return 0
+        family = rows[:1] + [row for row in rows[1 : 1 + rows[0][1].children] if row[1].depth]
+        hidden = [row.judged.counts.counts.hidden if row.judged.counts else 0 for _, row in family]
+        return hidden.index(max(hidden))
+
+    def _refresh_bars(self) -> None:
+        for bar in self.query(Bar):
+            bar.refresh()
+
+    @on(LineList.Highlighted)
+    def _cursor_moved(self) -> None:
+        self._moved = True
+
+    @on(LineList.Chosen)
+    def _row_clicked(self) -> None:
+        self.action_open()
+
+    # Keys
+
+    def action_open(self) -> None:
+        rows = self.session_list
+        if self.filtering:
+            self.close_filter(clear=False)
+        if rows.rows:
+            from reach_tui.tui.screens.session import SessionScreen
+
+            row = rows.rows[rows.cursor][1]
+            self._moved = True
+            self.app.push_screen(SessionScreen(row.source, row.judged, several=len(self.sources) > 1))
+
+    def action_back(self) -> None:
+        if not self.close_filter(clear=True):
+            self.app.exit(0)
+
+    def action_sort(self) -> None:
+        self.sort = SORTS[(SORTS.index(self.sort) + 1) % len(SORTS)]
+        self._moved = False
+        self.rebuild()
+        self.line_list.reveal(self.line_list.cursor)
+
+    def action_unfold(self) -> None:
+        self._fold(unfolded=True)
+
+    def action_fold(self) -> None:
+        self._fold(unfolded=False)
+
+    def _fold(self, *, unfolded: bool) -> None:
+        rows = self.session_list
+        if not rows.rows:
+            return
+        index = rows.cursor
+        while index and rows.rows[index][1].depth:
+            index -= 1
+        key, row = rows.rows[index]
+        if row.children:
+            rows.cursor = index
+            self._moved = True
+            self.folds[key] = unfolded
+            self.rebuild()
+
+    def action_problems(self) -> None:
+        from reach_tui.tui.screens.dialogs import TextDialog
+
+        lines = [problem.line() for problem in self.problems] or ["everything could be read"]
+        self.app.push_screen(TextDialog("what could not be read", lines))
+
+    @on(Input.Changed)
+    def _filter_typed(self, event: Input.Changed) -> None:
+        self.filter = parse_filter(event.value) if event.value.strip() else None
+        self._moved = False
+        self.rebuild()
+
+    def on_screen_resume(self) -> None:
+        if self._listed:
+            self._reload_labels()
+
+    @work(thread=True, group="labelled", exclusive=True, exit_on_error=False)
+    def _reload_labels(self) -> None:
+        found: dict[Key, int] = {}
+        for number, source in enumerate(self.sources):
+            try:
+                found |= {(number, name): count for name, count in self.reach.workspace.labelled_counts(source).items()}
+            except ReachError as error:
+                self.post_message(self.Failed(error))
+        self.app.call_from_thread(self._relabel, found)
+
+    def _relabel(self, found: dict[Key, int]) -> None:
+        for key, entry in self.entries.items():
+            if entry.judged.labelled != found.get(key, 0):
+                entry.judged = replace(entry.judged, labelled=found.get(key, 0))
+        self.rebuild()
+
+    # Bars
+
+    def _totals(self) -> tuple[Counts, int]:
+        total, hiding = Counts(), 0
+        for entry in self.entries.values():
+            if entry.judged.counts is not None:
+                total += entry.judged.counts.counts
+                hiding += entry.judged.counts.counts.hidden > 0
+        return total, hiding
+
+    def _top(self, width: int) -> list[Line]:
+        glyphs = self.reach.glyphs
+        left: Line = [(" reach-tui", "title"), ("   ", "text")]
+        for source in self.sources[:3]:
+            left += [(f"{fit(source.name, 24).rstrip()}", "text"), (f" {source.kind}   ", "dim")]
+        if len(self.sources) > 3:
+            left.append((f"+{len(self.sources) - 3}", "dim"))
+        if self.problems:
+            left.append((f" {len(self.problems)} unreadable", "flagged"))
+        return [spread(left, self._progress(), width), [(glyphs.rule * width, "rule")]]
+
+    def _progress(self) -> Line:
+        glyphs = self.reach.glyphs
+        if not self._listed:
+            return [("reading … ", "dim")]
+        calls = self._sums[0].calls
+        if self.filled:
+            return [(f"{calls:,} calls ", "dim")]
+        total = max(1, len(self.entries))
+        share = self._counted / total
+        spent = time.monotonic() - self._started
+        left = f" {spent * (1 - share) / share:.0f} s" if share > 0.02 else ""
+        full = round(share * 7)
+        return [
+            (f"{calls:,} calls · scanning ", "dim"),
+            (glyphs.bar * full, "bar"),
+            (glyphs.bar_empty * (7 - full), "bar-empty"),
+            (f" {share:.0%}{left} ", "dim"),
+        ]
+
+    def _head(self, width: int) -> list[Line]:
+        columns = session_columns(max(width - 1, 10), len(self.sources) > 1)  # one cell is the scrollbar's
+        return [session_head(columns, self.sort, self.reach.glyphs)]
+
+    def _bottom(self, width: int) -> list[Line]:
+        keys = self.key_line(width)
+        left = [(f" {self._summary()}", "dim")]
+        if width_of(left) + width_of(keys) + 1 > width:
+            keys = self.key_line(max(20, width - min(width_of(left), width // 2) - 2))
+        return [[(self.reach.glyphs.rule * width, "rule")], spread(left, keys, width)]  # type: ignore[arg-type]
+
+    def _summary(self) -> str:
+        shown = len(self.session_list.rows)
+        if not self._listed:
+            return "reading the sessions …"
+        if not self.entries:
+            return "no sessions here: run an agent, or name a database (reach-tui PATH); `reach-tui demo` shows samples"
+        if self.filter is not None:
+            return f"{shown} of {len(self.entries):,} · {self.filter.understood}"
+        total, hiding = self._sums
+        text = f"{hiding:,} of {len(self.entries):,} sessions hide errors"
+        judged = total.calls - total.unfinished
+        if judged:
+            text += f" · {total.failed / judged:.1%} of calls failed, {total.flagged / judged:.1%} by flag"
+        return text

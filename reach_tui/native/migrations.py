@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from reach_tui.base.errors import SchemaUnknown, StoreError
-from reach_tui.base.sqlite import Connection, DatabaseError, open_owned, reading, schema_of, text_of, translate
+from reach_tui.base.sqlite import Connection, DatabaseError, open_owned, reading, schema_of, stamp, text_of, translate
 from reach_tui.native.error_types import map_error_type
 from reach_tui.native.schema import EVENT, LABEL, MESSAGE, SESSION, SLOT, TOOL_CALL, VERSION, Table, is_native
 
@@ -181,25 +181,13 @@ def _forget_copies() -> None:
 atexit.register(_forget_copies)
 
 
-def file_stamp(path: Path) -> tuple[tuple[int, int] | None, ...]:
-    """Size and modification time of a database and its `-wal`; unchanged where nothing was written."""
-    stamp: list[tuple[int, int] | None] = []
-    for name in (str(path), f"{path}-wal"):
-        try:
-            info = os.stat(name)
-            stamp.append((info.st_size, info.st_mtime_ns))
-        except OSError:
-            stamp.append(None)
-    return tuple(stamp)
-
-
 def migrated_copy(path: Path) -> Path:
     """A private copy in the current version, made once for each state of the file, which stays as it is.
 
     Raises `StoreError`.
     """
-    real, stamp = os.path.realpath(path), file_stamp(path)
-    if (known := _copies.get(real)) and known[0] == stamp:
+    real, now = os.path.realpath(path), stamp(path)
+    if (known := _copies.get(real)) and known[0] == now:
         return known[1]
     copy = Path(tempfile.mkdtemp(prefix="reach-tui-")) / path.name
     report = Migration(copy, _version(path))
@@ -207,5 +195,5 @@ def migrated_copy(path: Path) -> Path:
     _run(copy, report)
     if known:
         shutil.rmtree(known[1].parent, ignore_errors=True)
-    _copies[real] = (stamp, copy)
+    _copies[real] = (now, copy)
     return copy

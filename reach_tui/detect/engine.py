@@ -1,0 +1,382 @@
+"""The detector engine: did a call do what it was asked? Structure first, then the family's rules, then the flag."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+
+from reach_tui.base.jsonio import JsonValue
+from reach_tui.detect import checks, envelope
+from reach_tui.detect.case import Case
+from reach_tui.detect.codes import class_of_exit
+from reach_tui.detect.matcher import Hit, Matcher, Window, evidence_span, window
+from reach_tui.detect.rules import Family, RuleSet, load
+from reach_tui.detect.wrappers import Body, unwrap
+from reach_tui.model import Evidence, ToolCall, Verdict
+
+RULES = Path(__file__).with_name("rules")
+"""The rule files shipped with the package."""
+
+STRONG = 0.9
+"""A text rule of at least this confidence stands, whatever exit status or envelope say."""
+_FALLBACK = "any"
+_SHELL = "shell"
+_FINE = Verdict(False, 0.9)
+_FINE_CONTENT = Verdict(False, 0.97)
+_UNANSWERED = Verdict(None, 0.0)
+
+_Class = tuple[str | None, str | None]
+"""Level 1 and level 2 of the taxonomy."""
+
+
+class Desk:
+    """A family's rules, ready to be asked."""
+
+    __slots__ = ("argument_rules", "family", "matcher", "nature")
+
+    def __init__(self, family: Family) -> None:
+        self.family = family
+        self.nature = family.nature
+        self.matcher = Matcher(family.rules)
+        self.argument_rules = tuple(rule for rule in family.rules if rule.where == "arguments")
+
+
+class Engine:
+    """Judges calls, one by one, from call and result alone. Pure: the same call always gets the same verdict."""
+
+    def __init__(self, rules: RuleSet) -> None:
+        self.rules = rules
+        self._desks = {family.id: Desk(family) for family in rules.families}
+        self._classes = Matcher(rules.classes)
+        self._by_tool: dict[str, Desk | None] = {}
+
+    @property
+    def version(self) -> str:
+        """Hash of the rules: verdicts cached under another version are stale."""
+        return self.rules.version
+
+    def judge(self, call: ToolCall) -> Verdict:
+        """The verdict on one call."""
+        desk = self._desk(call.tool, call.arguments)
+        result = call.result
+        text = result.text if result is not None else ""
+        body = unwrap(text, desk.nature == "log") if text else Body(0, 0)
+        view = window(text, body.start, body.end, desk.nature)
+        case = Case(call, text, body, view, desk.matcher, desk.nature)
+        if desk.argument_rules and (verdict := self._by_arguments(case, desk)):
+            return verdict
+        if result is None:
+            return self._unanswered(case)
+        return self._judge_text(case)
+
+    # -- which rules
+
+    def _desk(self, tool: str, arguments: JsonValue) -> Desk:
+        if tool not in self._by_tool:
+            if len(self._by_tool) > 10_000:
+                self._by_tool.clear()
+            self._by_tool[tool] = self._find_desk(tool)
+        return self._by_tool[tool] or self._desk_for_arguments(tool, arguments)
+
+    def _find_desk(self, tool: str) -> Desk | None:
+        names = checks.tool_names(tool)
+        for name in names:
+            for desk in self._desks.values():
+                if name in desk.family.tools:
+                    return desk
+        for name in names:
+            for desk in self._desks.values():
+                if any(fnmatchcase(name, pattern) for pattern in desk.family.tools):
+                    return desk
+        return None
+
+    def _desk_for_arguments(self, tool: str, arguments: JsonValue) -> Desk:
+        if isinstance(arguments, dict):
+            action = arguments.get("action")
+            if (
+                isinstance(action, str) and action.startswith(tool) and _SHELL in self._desks
+            ):  # SWE-agent: a command line
+                return self._desks[_SHELL]
+            for desk in self._desks.values():
+                if any(isinstance(arguments.get(name), str) for name in desk.family.argument_names):
+                    return desk
+        return self._desks[_FALLBACK]
+
+    # -- the order of judgement
+
+    def _by_arguments(self, case: Case, desk: Desk) -> Verdict | None:
+        for rule in desk.argument_rules:
+            if case.holds(rule.when):
+                span = checks.argument_evidence(case.call.arguments, rule.when.arguments)
+                return _verdict(
+                    rule.verdict, rule.confidence, (rule.category, rule.subcategory), rule.id, span, rule.explain
+                )
+        return None
+
+    def _unanswered(self, case: Case) -> Verdict:
+        call = case.call
+        if found := checks.cut_short(call):
+            return _failed(found.confidence, found.category, found.rule, found.evidence, found.explanation)
+        if call.flagged is True:
+            return _failed(
+                0.9, None, "flag.error", _status_evidence(call), "The store says the call failed; it kept no text."
+            )
+        return _UNANSWERED
+
+    def _judge_text(self, case: Case) -> Verdict:
+        call = case.call
+        hit = case.find() if case.view.text else None
+        if hit and hit.rule.verdict == "failed" and hit.rule.confidence >= STRONG:
+            return self._by_hit(case, hit)
+        if hit and hit.rule.verdict == "check_reported" and not _debatable(case):
+            return self._by_hit(case, hit)
+        if call.metadata and (verdict := self._by_metadata(case)):
+            return verdict
+        if case.body.timed_out:
+            return self._message_verdict(
+                case, "shell.timed_out", "The command was cut at its time limit.", "timeout_or_limit/timeout", 0.95
+            )
+        if case.nature == "log" and (verdict := self._by_exit(case, hit)):
+            return verdict
+        if (found := self._envelope(case)) and (verdict := self._by_envelope(case, found)):
+            return verdict
+        if case.body.failed:
+            return self._by_wrapper(case, hit)
+        if hit and hit.rule.verdict == "failed":
+            return self._by_hit(case, hit)
+        if call.flagged is True:
+            return self._by_flag(case, hit)
+        if hit:
+            return self._by_hit(case, hit)
+        return self._quiet(case)
+
+    def _quiet(self, case: Case) -> Verdict:
+        call = case.call
+        if call.flagged is None and (found := checks.cut_short(call)):
+            return _failed(found.confidence, found.category, found.rule, found.evidence, found.explanation)
+        if call.metadata.get("interrupted") is True:
+            evidence = Evidence("interrupted", 0, 11, "metadata")
+            return Verdict(
+                None,
+                0.5,
+                "timeout_or_limit",
+                "cancelled",
+                "store.interrupted",
+                evidence,
+                "It was interrupted without a word.",
+            )
+        return _FINE_CONTENT if case.nature == "content" else _FINE
+
+    # -- one way each
+
+    def _by_hit(self, case: Case, hit: Hit) -> Verdict:
+        rule = hit.rule
+        start, end = evidence_span(case.text, hit.start, hit.end)
+        category: _Class = (rule.category, rule.subcategory)
+        if rule.verdict == "ok":
+            if case.call.flagged is not True:
+                return Verdict(False, rule.confidence, *category, rule.id, None, hit.explanation)
+            return Verdict(
+                False,
+                rule.confidence,
+                "not_a_failure",
+                "false_flag",
+                rule.id,
+                _slice(case.text, start, end),
+                hit.explanation,
+            )
+        if rule.verdict == "failed" and category == (None, None):
+            category, shown = self._class_at(case, hit.start)
+            start, end = shown or (start, end)
+        return _verdict(
+            rule.verdict, rule.confidence, category, rule.id, _slice(case.text, start, end), hit.explanation
+        )
+
+    def _class_at(self, case: Case, position: int) -> tuple[_Class, tuple[int, int] | None]:
+        message_start, message_end = checks.message_span(case.text, case.body.start, position, case.body.end)
+        return self._class_of(case.text[message_start:message_end]), checks.exception_span(
+            case.text, position, case.body.end
+        )
+
+    def _class_of(self, message: str) -> _Class:
+        """The class of a message already known to be a failure; (None, None) where no rule knows it."""
+        view = window(message, 0, len(message), "answer")
+        rule = next(self._classes.hits(view), None)
+        return (rule.category, rule.subcategory) if rule else (None, None)
+
+    def _by_metadata(self, case: Case) -> Verdict | None:
+        call = case.call
+        if call.metadata.get("timed_out") is True:
+            mark = Evidence("timed_out", 0, 9, "metadata")
+            return _failed(
+                0.97, "timeout_or_limit/timeout", "store.timed_out", mark, "The store says it ran out of time."
+            )
+        notice = call.metadata.get("notice")
+        if isinstance(notice, str) and notice:
+            view = window(notice, 0, len(notice), "log")
+            inner = Case(call, notice, Body(0, len(notice)), view, case.matcher, case.nature)
+            if (hit := inner.find()) and hit.rule.verdict == "failed":
+                verdict = self._by_hit(inner, hit)
+                found = verdict.evidence
+                return replace(verdict, evidence=found and replace(found, where="metadata"))
+        return None
+
+    def _by_exit(self, case: Case, hit: Hit | None) -> Verdict | None:
+        code = case.exit_code
+        if code is None or code == 0:
+            return None
+        outcome = checks.outcome_of_exit(case, code)
+        evidence = self._exit_evidence(case, code)
+        if outcome.verdict != "failed":
+            flagged = case.call.flagged is True and outcome.verdict == "ok"
+            category: _Class = ("not_a_failure", "false_flag" if flagged else outcome.subcategory)
+            if outcome.verdict == "soft":
+                category = self._exit_class(case, code, hit)
+            return _verdict(outcome.verdict, outcome.confidence, category, outcome.rule, evidence, outcome.explanation)
+        if hit and hit.rule.verdict == "failed":
+            return self._by_hit(case, hit)
+        return _verdict("failed", 0.9, self._exit_class(case, code, hit), outcome.rule, evidence, outcome.explanation)
+
+    def _exit_class(self, case: Case, code: int, hit: Hit | None) -> _Class:
+        if hit and hit.rule.category and hit.rule.verdict == "failed":
+            return hit.rule.category, hit.rule.subcategory
+        if code in (124, 137, 139, 143) and (known := class_of_exit(code)):
+            return _split(known)
+        category = self._class_of(checks.closing_message(case.own_text))
+        if category == (None, None) and (known := class_of_exit(code)):
+            return _split(known)
+        return category if category != (None, None) else ("upstream_error", "tool_crash")
+
+    def _exit_evidence(self, case: Case, code: int) -> Evidence:
+        if case.body.exit_span and case.body.exit_code == code:
+            return _slice(case.text, *evidence_span(case.text, *case.body.exit_span))
+        return Evidence(f"exit status {code}", 0, len(f"exit status {code}"), "metadata")
+
+    def _envelope(self, case: Case) -> envelope.Finding | None:
+        start = case.body.start
+        if case.text[start : start + 1] not in ("{", "[") and case.text[start : start + 60].lstrip()[:1] not in (
+            "{",
+            "[",
+        ):
+            return None
+        if not checks.may_be_envelope(case):
+            return None
+        value = envelope.parse(case.own_text)
+        return None if value is None else envelope.examine(value)
+
+    def _by_envelope(self, case: Case, found: envelope.Finding) -> Verdict | None:
+        if found.inner:
+            return self._by_inner_text(case, found.message)
+        if found.false_flag:
+            if case.call.flagged is not True:
+                return None
+            return Verdict(
+                False, 0.8, "not_a_failure", "false_flag", found.rule, None, "An error word stands beside good data."
+            )
+        if found.exit_code is not None:
+            return self._by_inner_exit(case, found)
+        category = _split(found.category)
+        by_words = self._class_of(found.message)
+        if category[1] is None and by_words != (None, None):
+            category = by_words
+        if category == (None, None):
+            category = ("upstream_error", "bad_response")
+        evidence = checks.find_message(case.text, found.message, case.body.start)
+        return _verdict("failed", found.confidence, category, found.rule, evidence, checks.ENVELOPE_WORDS[found.rule])
+
+    def _by_inner_exit(self, case: Case, found: envelope.Finding) -> Verdict | None:
+        code = found.exit_code or 0
+        outcome = checks.outcome_of_exit(case, code, found.message)
+        category: _Class = ("not_a_failure", outcome.subcategory)
+        if outcome.verdict in ("failed", "soft"):
+            by_words = self._class_of(checks.closing_message(found.message))
+            category = (
+                by_words if by_words != (None, None) else _split(class_of_exit(code) or "upstream_error/tool_crash")
+            )
+        evidence = checks.find_message(case.text, str(code), case.body.start)
+        return _verdict(outcome.verdict, outcome.confidence, category, outcome.rule, evidence, outcome.explanation)
+
+    def _by_inner_text(self, case: Case, message: str) -> Verdict | None:
+        """The text inside an envelope that itself says nothing bad is judged by the same rules."""
+        body = unwrap(message, case.nature == "log")
+        view = window(message, body.start, body.end, case.nature)
+        inner = Case(case.call, message, body, view, case.matcher, case.nature)
+        hit = inner.find()
+        if hit is None or hit.rule.verdict == "ok":
+            return None
+        category = (hit.rule.category, hit.rule.subcategory)
+        if category == (None, None):
+            category, _ = self._class_at(inner, hit.start)
+        start, end = evidence_span(message, hit.start, hit.end)
+        evidence = checks.find_message(case.text, message[start:end], case.body.start)
+        return _verdict(hit.rule.verdict, hit.rule.confidence, category, hit.rule.id, evidence, hit.explanation)
+
+    def _by_wrapper(self, case: Case, hit: Hit | None) -> Verdict:
+        if hit and hit.rule.verdict == "failed":
+            return self._by_hit(case, hit)
+        words = "The harness wraps the text as a failed call."
+        return self._message_verdict(case, str(case.body.failed), words, None, 0.93)
+
+    def _by_flag(self, case: Case, hit: Hit | None) -> Verdict:
+        if hit and hit.rule.verdict in ("ok", "check_reported"):
+            return self._by_hit(case, hit)
+        return self._message_verdict(case, "flag.error", "The store itself says the call failed.", None, 0.95)
+
+    def _message_verdict(self, case: Case, rule: str, words: str, category: str | None, confidence: float) -> Verdict:
+        known = _split(category) if category else self._class_of(case.own_text)
+        if known == (None, None):
+            known = ("upstream_error", "tool_crash") if case.nature == "log" else ("invalid_parameter", None)
+        start, end = checks.telling_line(case.text, case.body.start, case.body.end)
+        return _verdict("failed", confidence, known, rule, _slice(case.text, start, end), words)
+
+
+def _debatable(case: Case) -> bool:
+    """An error status that the harness writes into the text without counting it: soft, whatever the text says."""
+    return case.body.weak_mark and bool(case.exit_code) and case.call.flagged is not True
+
+
+def _split(category: str | None) -> _Class:
+    level1, _, level2 = (category or "").partition("/")
+    return level1 or None, level2 or None
+
+
+def _slice(text: str, start: int, end: int) -> Evidence:
+    return Evidence(text[start:end], start, end)
+
+
+def _status_evidence(call: ToolCall) -> Evidence | None:
+    return Evidence(call.status, 0, len(call.status), "status") if call.status else None
+
+
+def _failed(confidence: float, category: str | None, rule: str, evidence: Evidence | None, explanation: str) -> Verdict:
+    return _verdict("failed", confidence, _split(category), rule, evidence, explanation)
+
+
+def _verdict(
+    verdict: str,
+    confidence: float,
+    category: _Class,
+    rule: str,
+    evidence: Evidence | None,
+    explanation: str,
+) -> Verdict:
+    failed = {"failed": True, "soft": None}.get(verdict, False)
+    level1, level2 = category
+    if failed and level1 is None:
+        level1 = "upstream_error"
+    if verdict == "check_reported":
+        level1, level2 = "not_a_failure", "check_reported"
+    return Verdict(failed, confidence, level1, level2, rule, evidence, explanation)
+
+
+def view_of(text: str, nature: str) -> Window:
+    """The part of a bare text that rules of that nature look at (for rule tests and docs)."""
+    return window(text, 0, len(text), nature)
+
+
+@cache
+def default_engine() -> Engine:
+    """The engine with the shipped rules; read and compiled on first use."""
+    return Engine(load(RULES))

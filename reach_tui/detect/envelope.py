@@ -1,0 +1,230 @@
+"""A result that is JSON (or a Python literal) with its own word on success: `ok`, `success`, `status`, `error`, `isError`."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from reach_tui.base.jsonio import BadJson, JsonValue, loads
+from reach_tui.detect.codes import class_of_code, is_failure_code
+
+LIMIT = 400_000
+"""Longer texts are not parsed; their beginning is matched like any other."""
+_LITERAL_LIMIT = 20_000
+_DEPTH = 5
+_INNER = (
+    "response",
+    "result",
+    "results",
+    "data",
+    "output",
+    "content",
+    "body",
+    "text",
+    "message",
+    "detail",
+    "structuredContent",
+)
+_MESSAGES = (
+    "message",
+    "msg",
+    "error_message",
+    "errorMessage",
+    "detail",
+    "details",
+    "title",
+    "reason",
+    "description",
+    "error_description",
+)
+_BAD_STATUS = frozenset(("error", "failed", "failure", "fail", "exception"))
+_NOTHING = frozenset(("", "none", "null", "no", "false", "ok", "success", "0", "n/a", "(none)"))
+_CODES = ("status", "statusCode", "status_code", "code", "http_status", "httpStatus", "errorCode", "error_code")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What an envelope says: a failure with its message, or the inner text that must be judged by its words."""
+
+    rule: str
+    message: str
+    """The message, as it stands in the parsed value."""
+    category: str | None = None
+    confidence: float = 0.9
+    inner: bool = False
+    """No word of failure in the envelope: `message` is the text inside it."""
+    exit_code: int | None = None
+    false_flag: bool = False
+    """An error word beside good data."""
+
+
+def parse(text: str) -> JsonValue:
+    """The JSON or literal value of a text that begins like one; None if it is neither."""
+    if len(text) > LIMIT:
+        return None
+    try:
+        return loads(text)
+    except BadJson:
+        pass
+    if len(text) > _LITERAL_LIMIT or "'" not in text:
+        return None
+    try:
+        value = ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+        return None
+    return value if isinstance(value, dict | list) else None
+
+
+def examine(value: JsonValue, depth: int = 0) -> Finding | None:
+    """What the value says about success; None where it says nothing bad and holds no text of its own."""
+    if isinstance(value, list):
+        return _examine_list(value, depth)
+    if not isinstance(value, dict) or not value:
+        return None
+    return _examine_status(value) or _examine_error(value) or _examine_inner(value, depth)
+
+
+def _examine_list(items: list[JsonValue], depth: int) -> Finding | None:
+    if not items or depth > _DEPTH or not all(isinstance(item, dict) for item in items[:200]):
+        return None
+    if len(items) <= 2 and isinstance(items[0], dict) and items[0].get("type") == "text":
+        return _examine_text(items[0].get("text"), depth)
+    if isinstance(items[0], dict) and "cmd" in items[0]:
+        return None
+    found = [examine(item, depth + 2) for item in items[:200]]
+    bad = [item for item in found if item is not None and not item.inner and not item.false_flag]
+    return bad[0] if len(bad) == len(items) else None
+
+
+def _examine_status(value: dict[str, JsonValue]) -> Finding | None:
+    for name in ("isError", "is_error", "iserror"):
+        if value.get(name) is True:
+            return Finding("json.is_error", _message(value), _code_class(value), 0.97)
+    for name in ("success", "ok", "succeeded", "Success"):
+        if value.get(name) is False:
+            return Finding("json.not_ok", _message(value), _code_class(value), 0.95)
+    status = value.get("status", value.get("state"))
+    if isinstance(status, str) and status.lower() in _BAD_STATUS and not _has_data(value):
+        return Finding("json.status_error", _message(value), _code_class(value), 0.93)
+    if value.get("type") == "error" and ("message" in value or "error" in value):
+        return Finding("json.type_error", _message(value), _code_class(value), 0.93)
+    return None
+
+
+def _examine_error(value: dict[str, JsonValue]) -> Finding | None:
+    for name in ("error", "Error", "errors", "err", "exception"):
+        error = value.get(name)
+        if not _says_error(error):
+            continue
+        if _has_data(value):
+            return Finding("json.error_beside_data", _message(value), None, 0.6, false_flag=True)
+        return Finding("json.error", _message(value), _code_class(value), 0.95)
+    for name in _CODES:
+        if (
+            is_failure_code(value.get(name))
+            and (any(key in value for key in _MESSAGES) or len(value) <= 3)
+            and not _has_data(value)
+        ):
+            return Finding("json.failure_code", _message(value), _code_class(value), 0.92)
+    for name in ("exit_code", "exitCode", "returncode", "return_code"):
+        code = value.get(name)
+        if isinstance(code, int) and not isinstance(code, bool) and code:
+            return Finding("json.exit_code", _output(value), None, 0.9, exit_code=code)
+    return None
+
+
+def _examine_inner(value: dict[str, JsonValue], depth: int) -> Finding | None:
+    if depth > _DEPTH:
+        return None
+    for name in _INNER:
+        inner = value.get(name)
+        if isinstance(inner, str):
+            if name in ("message", "detail", "text") and len(value) > 3:
+                continue
+            if found := _examine_text(inner, depth):
+                return found
+        elif isinstance(inner, dict | list) and (found := examine(inner, depth + 1)) and not found.false_flag:
+            return found
+    return None
+
+
+def _examine_text(text: JsonValue, depth: int) -> Finding | None:
+    if not isinstance(text, str) or not text.strip():
+        return None
+    if text.lstrip()[:1] in "{[" and depth <= _DEPTH:
+        inner = parse(text)
+        if inner is not None:
+            return examine(inner, depth + 1)
+    return Finding("json.inner_text", text, inner=True)
+
+
+def _says_error(error: JsonValue) -> bool:
+    if error is None or isinstance(error, bool | int | float):
+        return error is True
+    if isinstance(error, str):
+        return error.strip().lower() not in _NOTHING
+    return bool(error)
+
+
+def _has_data(value: dict[str, JsonValue]) -> bool:
+    """A payload of substance beside the error: the call brought something back."""
+    for name in ("response", "result", "results", "data", "items", "content", "output", "records", "rows"):
+        payload = value.get(name)
+        if isinstance(payload, str):
+            if len(payload) > 200 and "error" not in payload[:80].lower() and "'message'" not in payload[:20]:
+                return True
+        elif (isinstance(payload, list) and payload and not _all_bad(payload)) or (
+            isinstance(payload, dict)
+            and len(payload) > 1
+            and examine(payload, _DEPTH) is None
+            and any(isinstance(item, list | dict) and item for item in payload.values())
+        ):
+            return True
+    return False
+
+
+def _all_bad(items: list[JsonValue]) -> bool:
+    found = _examine_list(items, 3)
+    return found is not None and not found.inner
+
+
+def _message(value: dict[str, JsonValue]) -> str:
+    for name in ("error", "Error", "errors", "err", "exception", *_MESSAGES, "content", "result", "response"):
+        text = _as_message(value.get(name))
+        if text:
+            return text
+    return ""
+
+
+def _as_message(value: JsonValue, depth: int = 0) -> str:
+    if isinstance(value, str):
+        return value if value.strip().lower() not in _NOTHING else ""
+    if depth > 3:
+        return ""
+    if isinstance(value, list):
+        return next((text for item in value[:5] if (text := _as_message(item, depth + 1))), "")
+    if isinstance(value, dict):
+        for name in (*_MESSAGES, "error", "text", "type"):
+            if text := _as_message(value.get(name), depth + 1):
+                return text
+        return next((text for item in list(value.values())[:5] if (text := _as_message(item, depth + 1))), "")
+    return ""
+
+
+def _output(value: dict[str, JsonValue]) -> str:
+    parts = [value.get(name) for name in ("stderr", "error", "output", "stdout", "message", "text")]
+    return "\n".join(part for part in parts if isinstance(part, str) and part.strip())
+
+
+def _code_class(value: dict[str, JsonValue]) -> str | None:
+    places = [value]
+    error = value.get("error")
+    if isinstance(error, dict):
+        places.insert(0, error)
+    elif isinstance(error, str) and (found := class_of_code(error)):
+        return found
+    for place in places:
+        for name in (*_CODES, "name", "type"):
+            if found := class_of_code(place.get(name)):
+                return found
+    return None

@@ -1,0 +1,135 @@
+"""Matches all text rules of a family at once: one RE2 set over a window of the text, the span only for rules that hit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from reach_tui.detect.rules import Rule
+
+WINDOWS = {"content": (700, 0), "edit": (2000, 600), "answer": (2000, 1000), "log": (3000, 5000)}
+"""Characters at the head and at the tail that are looked at, by nature: content is judged by how it begins alone."""
+_GAP = "\n\0\n"  # between head and tail, so that nothing matches across
+_HITS = 40
+_EVIDENCE = 300
+_FIELD = re.compile(r"\{(\w+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A part of a text: its head and its tail, joined."""
+
+    text: str
+    head: int
+    """Length of the head; positions below it are the text's own from `start`."""
+    start: int
+    tail_start: int
+
+    def original(self, position: int) -> int:
+        """Position in the whole text of a position in the window."""
+        if position <= self.head:
+            return self.start + position
+        return self.tail_start + max(0, position - self.head - len(_GAP))
+
+
+def window(text: str, start: int, end: int, nature: str) -> Window:
+    """The part of `text[start:end]` that rules of that nature look at, safe to encode."""
+    head, tail = WINDOWS[nature]
+    if end - start <= head + tail or not tail:
+        stop = min(end, start + head + tail)
+        return Window(text[start:stop], stop - start, start, stop)
+    return Window(text[start : start + head] + _GAP + text[end - tail : end], head, start, end - tail)
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A rule that matched, with its span in the whole text."""
+
+    rule: Rule
+    start: int
+    end: int
+    fields: dict[str, str]
+    """Named groups of the pattern."""
+
+    @property
+    def explanation(self) -> str:
+        """The rule's sentence with the named groups filled in."""
+        return fill(self.rule.explain, self.fields)
+
+
+def fill(sentence: str, fields: dict[str, str]) -> str:
+    """`{name}` in a rule's sentence replaced by what matched; other braces stay."""
+    if "{" not in sentence:
+        return sentence
+    return _FIELD.sub(lambda found: fields.get(found[1], "…") if found[1] in fields else found[0], sentence)
+
+
+class Matcher:
+    """The text rules of one family, compiled on first use."""
+
+    def __init__(self, rules: tuple[Rule, ...]) -> None:
+        self.rules = tuple(rule for rule in rules if rule.where != "arguments")
+        self._set: Any = None
+        self._single: dict[str, Any] = {}
+
+    def hits(self, view: Window) -> Iterator[Rule]:
+        """The rules whose pattern occurs in the window, in order; conditions are not looked at."""
+        if not self.rules:
+            return iter(())
+        if self._set is None:
+            self._set = self._compile()
+        found = self._set.Match(view.text.encode("utf-8", "replace"))
+        return (self.rules[index] for index in sorted(found)) if found else iter(())
+
+    def _compile(self) -> Any:
+        import re2
+
+        options = re2.Options()
+        options.max_mem = 128 << 20
+        options.log_errors = False
+        patterns = re2.Set.SearchSet(options)
+        for rule in self.rules:
+            patterns.Add(rule.pattern)
+        patterns.Compile()
+        return patterns
+
+    def spans(self, rule: Rule, view: Window) -> Iterator[tuple[int, int, dict[str, str]]]:
+        """Where in the window the rule matches (first 40), without lines that its `unless` excuses."""
+        text = view.text.encode("utf-8", "replace").decode("utf-8")
+        for count, match in enumerate(self._pattern(rule.pattern).finditer(text)):
+            if count >= _HITS:
+                return
+            start, end = match.span()
+            line_start = text.rfind("\n", 0, start + len(match[0]) - len(match[0].lstrip())) + 1
+            line_end = text.find("\n", end)
+            line = text[line_start : len(text) if line_end < 0 else line_end]
+            if rule.unless and self._pattern(f"(?i){rule.unless}").search(line):
+                continue
+            fields = {name: " ".join(value.split())[:80] for name, value in match.groupdict().items() if value}
+            yield start, end, fields
+
+    def _pattern(self, pattern: str) -> Any:
+        if pattern not in self._single:
+            import re2
+
+            self._single[pattern] = re2.compile(pattern)
+        return self._single[pattern]
+
+    def contains(self, pattern: str, text: str) -> bool:
+        """True if a condition's pattern occurs in the text, case ignored."""
+        safe = text.encode("utf-8", "replace").decode("utf-8")
+        return self._pattern(f"(?i){pattern}").search(safe) is not None
+
+
+def evidence_span(text: str, start: int, end: int) -> tuple[int, int]:
+    """The hit widened to the end of its line, without blanks around it, at most 300 characters."""
+    while start < end and text[start].isspace():
+        start += 1
+    stop = text.find("\n", end)
+    stop = len(text) if stop < 0 else stop
+    stop = min(max(stop, end), start + _EVIDENCE, len(text))
+    while stop > start and text[stop - 1].isspace():
+        stop -= 1
+    return start, stop

@@ -103,7 +103,7 @@ COLUMNS = (
 )
 
 
-@click.command()
+@click.command(short_help="List the tool calls, with verdict, rule and evidence.")
 @path_argument
 @click.option("--session", "session_ids", metavar="ID", multiple=True, help="Only this session (may be repeated).")
 @click.option("--tool", "tools", metavar="NAME", multiple=True, help="Only this tool, exact name (may be repeated).")

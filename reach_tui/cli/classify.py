@@ -13,14 +13,14 @@ from reach_tui.cli.output import BAD_INPUT, Record, emit, record_options, say
 from reach_tui.cli.sources import TracePath
 
 
-@click.command()
+@click.command(short_help="Judge tool calls given as JSON Lines.")
 @click.argument("file", type=TracePath(), required=False, metavar="[FILE]")
 @record_options
 def classify(file: Path | None, form: str | None) -> int:
     """Judge tool calls given as JSON Lines in FILE or on stdin; one verdict a line, in the same order.
 
-    In: {"id", "tool", "arguments", "result_text", "flagged", "metadata"}; other fields are ignored. A line that is no such
-    record is named on stderr, the others are answered, and the exit code is 2.
+    In: {"id", "tool", "arguments", "result_text", "flagged", "metadata"}; other fields are ignored. A line that is
+    no such record is named on stderr, the others are answered, and the exit code is 2.
 
     \b
     Example:
@@ -52,7 +52,7 @@ def _verdicts(lines: Iterator[bytes], bad: list[int], file: Path | None) -> Iter
         if not line.strip():
             continue
         try:
-            call = parse_record(line)
+            call = parse_record(line.decode("utf-8-sig", "replace"))
         except (ValueError, ReachError) as error:
             bad.append(number)
             what = error.line() if isinstance(error, ReachError) else str(error)

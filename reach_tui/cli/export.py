@@ -14,7 +14,7 @@ from reach_tui.export.document import LIMIT
 from reach_tui.workspace.session_export import FORMATS, render, session_document, write_export
 
 
-@click.command()
+@click.command(short_help="Write one session as Markdown, HTML or JSON.")
 @path_argument
 @click.option("--session", "session_id", required=True, metavar="ID", help="The session to export.")
 @click.option(

@@ -12,7 +12,7 @@ from reach_tui.cli.sources import Traces, labels_option, path_argument
 from reach_tui.workspace.records import call_record
 
 
-@click.command()
+@click.command(short_help="Label one call.")
 @path_argument
 @click.argument("call_key")
 @click.argument("category")

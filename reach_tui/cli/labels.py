@@ -27,7 +27,7 @@ COLUMNS = (
 )
 
 
-@click.group()
+@click.group(short_help="List, export, import, write back labels.")
 def labels() -> None:
     """List, export, import and write back labels. Your own label database, or the one --labels names.
 

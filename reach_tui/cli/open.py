@@ -43,7 +43,7 @@ def open_(paths: tuple[Path, ...], labels_file: Path | None) -> int:
     return _run(list(paths), labels_file)
 
 
-@click.command()
+@click.command(short_help="Open the screens on the sample traces.")
 @click.option("--headless", is_flag=True, help="Start without a terminal, fill the list of sessions, and leave.")
 @labels_option
 def demo(headless: bool, labels_file: Path | None) -> int:
@@ -62,7 +62,7 @@ def _demo(labels_file: Path | None, *, headless: bool = False, notice: str | Non
         raise StoreUnreadable("the sample traces are missing", samples, "install reach-tui again")
     with tempfile.TemporaryDirectory(prefix="reach-tui-demo-") as folder:
         copy = Path(folder) / "sample_traces"
-        shutil.copytree(samples, copy)
+        shutil.copytree(samples, copy, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
         labels = labels_file or Path(folder) / "labels" / "labels.db"
         return _run([copy], labels, demo=True, headless=headless, notice=notice)
 

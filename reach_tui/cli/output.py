@@ -117,7 +117,8 @@ def _emit_table(records: Iterator[Record], columns: Sequence[Column]) -> int:
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(file=sys.stdout, width=_width(), markup=False, emoji=False, highlight=False, legacy_windows=False)
+    plain = False if os.environ.get("NO_COLOR") else None  # no escape at all, not even bold
+    console = Console(width=_width(), markup=False, emoji=False, highlight=False, force_terminal=plain)
     widths = _share(columns, console.width)
     count = 0
     while batch := list(islice(records, _BATCH)):

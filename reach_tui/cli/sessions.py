@@ -32,7 +32,7 @@ COLUMNS = (
 )
 
 
-@click.command()
+@click.command(short_help="List the sessions, with their counts.")
 @path_argument
 @record_options
 @labels_option

@@ -13,7 +13,7 @@ from reach_tui.cli.sources import TracePath, Traces
 from reach_tui.workspace import Source
 
 COLUMNS = (
-    Column("path", lambda record: str(record["path"]), weight=2),
+    Column("path", lambda record: "/".join(Path(str(record["path"])).parts[-2:]), weight=2),
     Column("store", lambda record: str(record["store"] or "-"), width=9),
     Column("version", lambda record: str(record["version"] or "-"), width=16),
     Column("sessions", lambda record: _number(record["sessions"]), width=9, right=True),
@@ -23,7 +23,7 @@ COLUMNS = (
 )
 
 
-@click.command()
+@click.command(short_help="List the trace stores found, and what of them can be read.")
 @click.argument("paths", nargs=-1, type=TracePath(), metavar="[PATH]...")
 @record_options
 def stores(paths: tuple[Path, ...], form: str | None) -> int:

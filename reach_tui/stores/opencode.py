@@ -29,7 +29,7 @@ from reach_tui.stores.reader import Recognition, Trouble
 _SESSIONS_AT_ONCE = 40
 _MESSAGES_AT_ONCE = 200
 _FORK = re.compile(r"\A(.*) \(fork #(\d+)\)\Z", re.DOTALL)
-_TOOL_PARTS = """SELECT id, CAST(data AS BLOB) FROM part WHERE session_id = ? AND data LIKE '%"type":"tool"%'"""
+_TOOL_PARTS = """SELECT id, CAST(data AS BLOB) FROM part WHERE session_id = ? AND data LIKE '%"tool"%'"""
 _SESSION_COLUMNS = (
     "id", "parent_id", "title", "directory", "version", "model", "agent", "tokens_input", "tokens_output", "revert",
     "time_created", "time_updated", "time_archived",

@@ -138,8 +138,7 @@ def calls(
     traces = Traces([path], labels_file)
     selection = Selection(frozenset(tools), failed, hidden, soft, since, until)
     records = _records(traces, session_ids, selection)
-    emit(Progress("calls").watch(records), form, COLUMNS, "no such calls in it")
-    return traces.exit_code()
+    return traces.finish(emit(Progress("calls").watch(records), form, COLUMNS), form, "no such calls in it")
 
 
 def _records(traces: Traces, session_ids: tuple[str, ...], selection: Selection) -> Iterator[Record]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,7 +28,9 @@ def classify(file: Path | None, form: str | None) -> int:
       echo '{"id": "1", "tool": "bash", "result_text": "bash: jq: command not found"}' | reach-tui classify
     """
     bad: list[int] = []
-    emit(_verdicts(_lines(file), bad, file), form or "jsonl", (), "")
+    if file is None and isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)  # another program may wait for each answer
+    emit(_verdicts(_lines(file), bad, file), form or "jsonl")
     return BAD_INPUT if bad else 0
 
 

@@ -52,8 +52,8 @@ def list_(path: Path, form: str | None, labels_file: Path | None) -> int:
       reach-tui labels list opencode.db --json
     """
     traces = Traces([path], labels_file)
-    emit(_list_records(traces), form, COLUMNS, "no labels yet — `reach-tui label PATH CALL_KEY CATEGORY` gives one")
-    return traces.exit_code()
+    empty = "no labels yet — `reach-tui label PATH CALL_KEY CATEGORY` gives one"
+    return traces.finish(emit(_list_records(traces), form, COLUMNS), form, empty)
 
 
 def _list_records(traces: Traces) -> Iterator[Record]:

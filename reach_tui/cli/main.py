@@ -84,11 +84,13 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code. Every fault a person can cause is one line on stderr."""
     prepare_streams()
     try:
-        answer = cli.main(arguments, prog_name="reach-tui", complete_var=COMPLETE, standalone_mode=False)
+        answer = _invoke(list(sys.argv[1:] if arguments is None else arguments))
         sys.stdout.flush()
     except BrokenPipeError:  # `| head` has seen enough
         close_quietly()
         return 0
+    except click.exceptions.Exit as done:  # --help, --version
+        return done.exit_code
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except click.ClickException as error:
@@ -108,6 +110,14 @@ def run(arguments: Sequence[str] | None = None) -> int:
         say(f"{what} — set REACH_TUI_DEBUG=1 and report what it prints then")
         return BAD_INPUT
     return answer if isinstance(answer, int) else 0
+
+
+def _invoke(arguments: list[str]) -> object:
+    if COMPLETE in os.environ:  # a shell asks what could come next
+        return cli.main(arguments, prog_name="reach-tui", complete_var=COMPLETE)
+    # not click's own main(): it answers Ctrl-C and a closed pipe in its own words
+    with cli.make_context("reach-tui", arguments) as ctx:
+        return cli.invoke(ctx)
 
 
 def _usage_line(error: click.ClickException) -> str:

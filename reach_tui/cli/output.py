@@ -86,8 +86,8 @@ class Column:
     style: Callable[[Record], str] | None = None
 
 
-def emit(records: Iterable[Record], form: str | None, columns: Sequence[Column], empty: str) -> int:
-    """Print records as they come; how many there were. `empty` is said of an empty table."""
+def emit(records: Iterable[Record], form: str | None, columns: Sequence[Column] = ()) -> int:
+    """Print records as they come: as JSON Lines, one JSON array, or a table of `columns`; how many there were."""
     out = sys.stdout
     count = 0
     if form == "jsonl":
@@ -97,8 +97,6 @@ def emit(records: Iterable[Record], form: str | None, columns: Sequence[Column],
         count = _emit_array(records, out)
     else:
         count = _emit_table(iter(records), columns)
-        if count == 0:
-            click.echo(f"reach-tui: {empty}", err=True)
     return count
 
 

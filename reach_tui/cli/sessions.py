@@ -48,5 +48,4 @@ def sessions(path: Path, form: str | None, labels_file: Path | None) -> int:
     """
     traces = Traces([path], labels_file)
     records = (session_record(source, judged) for source, judged in traces.each(traces.workspace.judged_sessions))
-    emit(Progress("sessions").watch(records), form, COLUMNS, "no sessions in it")
-    return traces.exit_code()
+    return traces.finish(emit(Progress("sessions").watch(records), form, COLUMNS), form, "no sessions in it")

@@ -70,6 +70,13 @@ class Traces:
         say(error.line())
         self.broken.add(source.path)
 
+    def finish(self, count: int, form: str | None, empty: str) -> int:
+        """The exit code; where everything could be read and there was nothing to show, `empty` is said."""
+        code = self.exit_code()
+        if not count and form is None and not code:
+            say(empty)
+        return code
+
     def exit_code(self) -> int:
         """2 if a named file could not be read, or nothing in a named folder could; else 0."""
         whole = [source.path for source in self.sources if source.path not in self.broken]

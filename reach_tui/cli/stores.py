@@ -38,8 +38,7 @@ def stores(paths: tuple[Path, ...], form: str | None) -> int:
     """
     traces = Traces(paths)
     empty = "no trace stores found — name a database or a folder, or try `reach-tui demo`"
-    emit(Progress("stores").watch(_records(traces)), form, COLUMNS, empty)
-    return traces.exit_code()
+    return traces.finish(emit(Progress("stores").watch(_records(traces)), form, COLUMNS), form, empty)
 
 
 def _records(traces: Traces) -> Iterator[Record]:

@@ -74,17 +74,24 @@ def build_opencode(tmp_path: Path) -> Callable[..., Path]:
         path = tmp_path / name
         connection = sqlite3.connect(path)
         connection.executescript(OPENCODE)
-        rows = {session: {"id": session, "title": session, "time_created": START + 1000 * n} for n, session in enumerate(messages)}
+        rows = {
+            session: {"id": session, "title": session, "time_created": START + 1000 * n}
+            for n, session in enumerate(messages)
+        }
         for row in sessions:
             rows.setdefault(row["id"], {"time_created": START}).update(row)
         for row in rows.values():
             columns = ", ".join(row)
             marks = ", ".join("?" * len(row))
-            connection.execute(f"INSERT INTO session ({columns}) VALUES ({marks})", [as_column(value) for value in row.values()])
+            connection.execute(
+                f"INSERT INTO session ({columns}) VALUES ({marks})", [as_column(value) for value in row.values()]
+            )
         for session, turns in messages.items():
             for m, (body, parts) in enumerate(turns):
                 message, at = f"msg_{session}_{m:03}", START + m
-                connection.execute("INSERT INTO message VALUES (?,?,?,?,?)", (message, session, at, at, as_column(body)))
+                connection.execute(
+                    "INSERT INTO message VALUES (?,?,?,?,?)", (message, session, at, at, as_column(body))
+                )
                 for p, part in enumerate(parts):
                     row = (f"prt_{session}_{m:03}_{p:03}", message, session, at, at, as_column(part))
                     connection.execute("INSERT INTO part VALUES (?,?,?,?,?,?)", row)
@@ -117,12 +124,18 @@ def build_peri(tmp_path: Path) -> Callable[..., Path]:
             row = {"id": f"t{t}", "title": f"thread {t}", "cwd": "/home/dev", "created_at": "2026-06-01T10:00:00.123456+00:00",
                    "updated_at": "2026-06-01T10:05:00+00:00", "message_count": 1, "hidden": 0, **columns}  # fmt: skip
             marks = ", ".join("?" * len(row))
-            connection.execute(f"INSERT INTO threads ({', '.join(row)}) VALUES ({marks})", [as_column(v) for v in row.values()])
+            connection.execute(
+                f"INSERT INTO threads ({', '.join(row)}) VALUES ({marks})", [as_column(v) for v in row.values()]
+            )
             for message in messages:
                 number += 1
                 body, own = message, {}
                 if isinstance(message, dict):
-                    own = {name: message.pop(name) for name in ("at", "excluded", "truncated", "row_role") if name in message}
+                    own = {
+                        name: message.pop(name)
+                        for name in ("at", "excluded", "truncated", "row_role")
+                        if name in message
+                    }
                     body = {"id": uuid7(own.get("at", START + number), number), **message}
                 role = own.get("row_role") or (body.get("role") if isinstance(body, dict) else "user")
                 connection.execute(

@@ -78,7 +78,11 @@ def test_every_opencode_recording(shared: Path, name: str) -> None:
 def generate(shared: Path, tmp_path: Path, *options: str) -> Path:
     path = tmp_path / "threads.db"
     script = shared / "make_traces" / "make_peri.py"
-    subprocess.run([sys.executable, str(script), *options, "--out", str(path), "--truth", str(path.with_suffix(".truth.json"))], check=True, capture_output=True)
+    subprocess.run(
+        [sys.executable, str(script), *options, "--out", str(path), "--truth", str(path.with_suffix(".truth.json"))],
+        check=True,
+        capture_output=True,
+    )
     return path
 
 
@@ -109,6 +113,17 @@ def test_the_retrospective(shared: Path, tmp_path: Path) -> None:
 @pytest.mark.shared
 def test_a_generated_opencode_store(shared: Path, tmp_path: Path) -> None:
     script, path, truth = shared / "make_traces" / "make_opencode_like.py", tmp_path / "o.db", tmp_path / "o.json"
-    command = [sys.executable, str(script), "--sessions", "30", "--calls", "1500", "--out", str(path), "--truth", str(truth)]
+    command = [
+        sys.executable,
+        str(script),
+        "--sessions",
+        "30",
+        "--calls",
+        "1500",
+        "--out",
+        str(path),
+        "--truth",
+        str(truth),
+    ]
     subprocess.run(command, check=True, capture_output=True)
     assert check(path, truth) == 1500

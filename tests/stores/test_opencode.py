@@ -44,7 +44,9 @@ def call_of(build: Build, part: dict[str, Any], **message: Any) -> ToolCall:
 
 
 def test_a_completed_call(build_opencode: Build) -> None:
-    call = call_of(build_opencode, tool(metadata={"exit": 3, "output": "done", "truncated": True, "outputPath": "/t/x"}))
+    call = call_of(
+        build_opencode, tool(metadata={"exit": 3, "output": "done", "truncated": True, "outputPath": "/t/x"})
+    )
     assert call.key == "s/prt_s_001_000"
     assert (call.flagged, call.status, call.duration_ms, call.turn, call.step) == (False, "completed", 40, 1, 2)
     assert call.result is not None
@@ -65,7 +67,9 @@ def test_a_completed_call(build_opencode: Build) -> None:
         (tool(output={"a": 1}), False, '{"a":1}'),
     ],
 )
-def test_flag_and_result_by_state(build_opencode: Build, part: dict[str, Any], flagged: bool | None, result: str | None) -> None:
+def test_flag_and_result_by_state(
+    build_opencode: Build, part: dict[str, Any], flagged: bool | None, result: str | None
+) -> None:
     call = call_of(build_opencode, part)
     assert call.flagged is flagged
     assert (call.result.text if call.result else None) == result
@@ -153,7 +157,9 @@ def test_kinds_of_parts(build_opencode: Build) -> None:
     assert troubles == ["unknown part"]
 
 
-@pytest.mark.parametrize("broken", ["not json", "[1]", '"x"', None, 7, b"\xff\xfe{", "[" * 9000, '{"no": "type"}', '{"type": 3}'])
+@pytest.mark.parametrize(
+    "broken", ["not json", "[1]", '"x"', None, 7, b"\xff\xfe{", "[" * 9000, '{"no": "type"}', '{"type": 3}']
+)
 def test_a_part_that_cannot_be_read_is_shown_raw_and_the_rest_stands(build_opencode: Build, broken: Any) -> None:
     steps, calls, troubles = read(build_opencode({"s": [(ASSISTANT, [text("before"), broken, tool()])]}))
     assert [step.kind.value for step in steps] == ["assistant", "raw", "call"]
@@ -169,7 +175,9 @@ def test_a_message_that_cannot_be_read_keeps_its_calls(build_opencode: Build) ->
 
 
 def test_missing_keys_are_named(build_opencode: Build) -> None:
-    _, calls, troubles = read(build_opencode({"s": [(ASSISTANT, [{"type": "tool", "callID": "a"}, {"type": "tool", "tool": "x"}])]}))
+    _, calls, troubles = read(
+        build_opencode({"s": [(ASSISTANT, [{"type": "tool", "callID": "a"}, {"type": "tool", "tool": "x"}])]})
+    )
     assert [call.problem for call in calls] == ["missing key: tool", "missing key: state"]
     assert troubles == ["incomplete call", "incomplete call"]
 
@@ -195,7 +203,11 @@ def test_a_fork_marks_its_copies(build_opencode: Build) -> None:
         ],
     )
     reader = OpencodeReader(path)
-    assert [(session.id, session.copy_of) for session in reader.sessions()] == [("three", "two"), ("two", "one"), ("one", None)]
+    assert [(session.id, session.copy_of) for session in reader.sessions()] == [
+        ("three", "two"),
+        ("two", "one"),
+        ("one", None),
+    ]
     originals = ["one/prt_one_001_000", "one/prt_one_001_001"]
     assert [call.copy_of for call in reader.calls(["one"])] == [None, None]
     assert [call.copy_of for call in reader.calls(["two"])] == [*originals, None]
@@ -240,9 +252,13 @@ def second_tool(name: str, status: str, **state: Any) -> dict[str, Any]:
 
 def test_the_second_interface(build_opencode: Build) -> None:
     said = [{"type": "text", "text": "FAIL"}, {"type": "text", "text": "Command exited with code 1."}]
-    done = second_tool("bash", "completed", input={"command": "t"}, content=said, structured={"exit": 1, "truncated": False})
+    done = second_tool(
+        "bash", "completed", input={"command": "t"}, content=said, structured={"exit": 1, "truncated": False}
+    )
     slow = second_tool("bash", "completed", input={}, content=[], structured={"timeout": True})
-    failed = second_tool("nope", "error", input={}, content=[], structured={}, error={"type": "unknown", "message": "Unknown tool: nope"})
+    failed = second_tool(
+        "nope", "error", input={}, content=[], structured={}, error={"type": "unknown", "message": "Unknown tool: nope"}
+    )
     cut = second_tool("read", "pending", input='{"path": "READ')
     broken = {"type": "unknown", "message": "Invalid JSON input"}
     path = build_opencode(
@@ -297,7 +313,9 @@ def test_unknown_layouts_are_named_never_empty(tmp_path: Path) -> None:
 
 
 def test_a_later_store_without_a_session_table_is_named(tmp_path: Path) -> None:
-    path = tables(tmp_path, "CREATE TABLE session_v2 (id)", "CREATE TABLE session_message (id, session_id, type, seq, data)")
+    path = tables(
+        tmp_path, "CREATE TABLE session_v2 (id)", "CREATE TABLE session_message (id, session_id, type, seq, data)"
+    )
     with pytest.raises(SchemaUnknown, match="not in a table named session"):
         open_store(path)
 

@@ -45,7 +45,9 @@ def read(path: Path, session: str = "t1") -> tuple[list[Step], list[ToolCall], l
 def test_a_call_written_twice_is_one_call(build_peri: Build) -> None:
     path = build_peri([assistant([use("a", path="x")], tool_calls=[entry("a", path="x")]), result("a", "fine")])
     _, calls, troubles = read(path)
-    assert [(call.id, call.tool, call.result.text if call.result else None) for call in calls] == [("a", "Read", "fine")]
+    assert [(call.id, call.tool, call.result.text if call.result else None) for call in calls] == [
+        ("a", "Read", "fine")
+    ]
     assert troubles == []
 
 
@@ -65,7 +67,9 @@ def test_ids_that_start_again_keep_their_own_results(build_peri: Build) -> None:
 
 
 def test_the_first_open_call_with_an_id_wins(build_peri: Build) -> None:
-    path = build_peri([assistant([use("a", n=1)]), assistant([use("a", n=2)]), result("a", "first"), result("a", "second")])
+    path = build_peri(
+        [assistant([use("a", n=1)]), assistant([use("a", n=2)]), result("a", "first"), result("a", "second")]
+    )
     _, calls, troubles = read(path)
     assert [(call.arguments, call.result.text if call.result else None) for call in calls] == [
         ({"n": 1}, "first"),
@@ -123,7 +127,11 @@ def test_execution_becomes_metadata_and_status(build_peri: Build) -> None:
     execution = {"status": "failed", "exit_code": 7, "output_truncated": True, "task_id": "bg-1"}
     slow = {"status": "timed_out", "output_truncated": False}
     path = build_peri(
-        [assistant([use("a"), use("b")]), result("a", text, is_error=True, execution=execution), result("b", execution=slow)]
+        [
+            assistant([use("a"), use("b")]),
+            result("a", text, is_error=True, execution=execution),
+            result("b", execution=slow),
+        ]
     )
     _, calls, _ = read(path)
     assert calls[0].status == "failed"
@@ -140,9 +148,17 @@ def test_the_wrapper_names_its_target(build_peri: Build) -> None:
 
 def test_only_a_lone_call_has_a_duration(build_peri: Build) -> None:
     alone = [assistant([use("a")], at=START), result("a", at=START + 250)]
-    pair = [assistant([use("b"), use("c")], at=START + 1000), result("b", at=START + 1900), result("c", at=START + 1900)]
+    pair = [
+        assistant([use("b"), use("c")], at=START + 1000),
+        result("b", at=START + 1900),
+        result("c", at=START + 1900),
+    ]
     _, calls, _ = read(build_peri([*alone, *pair]))
-    assert [(call.started_at, call.duration_ms) for call in calls] == [(START, 250), (START + 1000, None), (START + 1000, None)]
+    assert [(call.started_at, call.duration_ms) for call in calls] == [
+        (START, 250),
+        (START + 1000, None),
+        (START + 1000, None),
+    ]
 
 
 def test_excluded_rows_are_counted_but_not_visible(build_peri: Build) -> None:
@@ -152,7 +168,13 @@ def test_excluded_rows_are_counted_but_not_visible(build_peri: Build) -> None:
 
 
 def test_reminders_are_not_user_turns(build_peri: Build) -> None:
-    reminder = {"version": 1, "type": "system_reminder", "id": "x", "reminder": {"body": "be careful"}, "row_role": "system_reminder"}
+    reminder = {
+        "version": 1,
+        "type": "system_reminder",
+        "id": "x",
+        "reminder": {"body": "be careful"},
+        "row_role": "system_reminder",
+    }
     old = {"role": "user", "content": "<system-reminder>\nWarning: Tool 'Read' has failed 5 times\n</system-reminder>"}
     wrapped = {"version": 1, "type": "message", "message": {"role": "user", "content": "hello"}, "row_role": "user"}
     steps, _, troubles = read(build_peri([wrapped, reminder, old, {"role": "user", "content": "again"}]))
@@ -162,7 +184,16 @@ def test_reminders_are_not_user_turns(build_peri: Build) -> None:
 
 @pytest.mark.parametrize(
     "row",
-    ['{"version":2,"type":"message"}', '{"version":1,"type":"hologram"}', "not json", "[]", '"text"', "", '{"role":"user"}', "[" * 9000],
+    [
+        '{"version":2,"type":"message"}',
+        '{"version":1,"type":"hologram"}',
+        "not json",
+        "[]",
+        '"text"',
+        "",
+        '{"role":"user"}',
+        "[" * 9000,
+    ],
 )
 def test_unreadable_rows_are_shown_raw_and_the_rest_stands(build_peri: Build, row: str) -> None:
     path = build_peri([{"role": "user", "content": "before"}, row, assistant([use("a")]), result("a", "after")])
@@ -189,11 +220,19 @@ def test_blocks_become_text(build_peri: Build) -> None:
 
 
 def test_inherited_context_is_shown_and_never_counted(build_peri: Build) -> None:
-    old = {"version": 1, "type": "message", "message": {"role": "assistant", "content": "old", "tool_calls": [entry("a")]}}
+    old = {
+        "version": 1,
+        "type": "message",
+        "message": {"role": "assistant", "content": "old", "tool_calls": [entry("a")]},
+    }
     context = {"version": 1, "payloads": [json.dumps(old)], "flags": {}}
     path = build_peri([assistant([use("b")]), result("b")], inherited_context=context, parent_thread_id="t0")
     steps, calls, _ = read(path)
-    assert [(step.kind.value, step.inherited) for step in steps] == [("assistant", True), ("note", True), ("call", False)]
+    assert [(step.kind.value, step.inherited) for step in steps] == [
+        ("assistant", True),
+        ("note", True),
+        ("call", False),
+    ]
     assert [call.id for call in calls] == ["b"]
     assert [call.id for call in PeriReader(path).calls()] == ["b"]
 

@@ -23,6 +23,7 @@ STRONG = 0.9
 """A text rule of at least this confidence stands, whatever exit status or envelope say."""
 _FALLBACK = "any"
 _SHELL = "shell"
+_REST = 700  # characters of a long message that still tell its class
 _FINE = Verdict(False, 0.9)
 _FINE_CONTENT = Verdict(False, 0.97)
 _UNANSWERED = Verdict(None, 0.0)
@@ -127,7 +128,9 @@ class Engine:
 
     def _judge_text(self, case: Case) -> Verdict:
         call = case.call
-        hit = case.find() if case.view.text else None
+        value = self._parsed(case)
+        # Words inside JSON are data, unless its envelope says that they are the answer.
+        hit = case.find() if case.view.text and (value is None or case.nature == "log") else None
         if hit and hit.rule.verdict == "failed" and hit.rule.confidence >= STRONG:
             return self._by_hit(case, hit)
         if hit and hit.rule.verdict == "check_reported" and not _debatable(case):
@@ -140,7 +143,7 @@ class Engine:
             )
         if case.nature == "log" and (verdict := self._by_exit(case, hit)):
             return verdict
-        if (found := self._envelope(case)) and (verdict := self._by_envelope(case, found)):
+        if value is not None and (found := envelope.examine(value)) and (verdict := self._by_envelope(case, found)):
             return verdict
         if case.body.failed:
             return self._by_wrapper(case, hit)
@@ -196,7 +199,10 @@ class Engine:
 
     def _class_at(self, case: Case, position: int) -> tuple[_Class, tuple[int, int] | None]:
         message_start, message_end = checks.message_span(case.text, case.body.start, position, case.body.end)
-        return self._class_of(case.text[message_start:message_end]), checks.exception_span(
+        found = self._class_of(case.text[message_start : message_end + _REST])
+        if found == (None, None):
+            found = self._class_of(checks.closing_message(case.own_text))
+        return found, checks.exception_span(
             case.text, position, case.body.end
         )
 
@@ -254,17 +260,12 @@ class Engine:
             return _slice(case.text, *evidence_span(case.text, *case.body.exit_span))
         return Evidence(f"exit status {code}", 0, len(f"exit status {code}"), "metadata")
 
-    def _envelope(self, case: Case) -> envelope.Finding | None:
+    def _parsed(self, case: Case) -> JsonValue:
+        """The result as a JSON value, None where it is none or where JSON is the content that was asked for."""
         start = case.body.start
-        if case.text[start : start + 1] not in ("{", "[") and case.text[start : start + 60].lstrip()[:1] not in (
-            "{",
-            "[",
-        ):
+        if case.text[start : start + 60].lstrip()[:1] not in ("{", "[") or not checks.may_be_envelope(case):
             return None
-        if not checks.may_be_envelope(case):
-            return None
-        value = envelope.parse(case.own_text)
-        return None if value is None else envelope.examine(value)
+        return envelope.parse(case.own_text)
 
     def _by_envelope(self, case: Case, found: envelope.Finding) -> Verdict | None:
         if found.inner:

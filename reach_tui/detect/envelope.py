@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import warnings
 from dataclasses import dataclass
 
 from reach_tui.base.jsonio import BadJson, JsonValue, loads
@@ -37,6 +38,12 @@ _MESSAGES = (
     "description",
     "error_description",
 )
+_REASONS = ("message", "msg", "error_message", "errorMessage", "detail", "reason", "error_description")
+_ITEM_RULES = frozenset(("json.is_error", "json.not_ok", "json.error"))
+_BESIDE = frozenset(
+    "error errors err status code success ok type iserror is_error statuscode status_code meta _meta timestamp time requestid request_id "
+    "traceid trace_id path method url message detail response result data title instance version".split()
+)
 _BAD_STATUS = frozenset(("error", "failed", "failure", "fail", "exception"))
 _NOTHING = frozenset(("", "none", "null", "no", "false", "ok", "success", "0", "n/a", "(none)"))
 _CODES = ("status", "statusCode", "status_code", "code", "http_status", "httpStatus", "errorCode", "error_code")
@@ -69,7 +76,9 @@ def parse(text: str) -> JsonValue:
     if len(text) > _LITERAL_LIMIT or "'" not in text:
         return None
     try:
-        value = ast.literal_eval(text.strip())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an odd escape in somebody's literal is no news
+            value = ast.literal_eval(text.strip())
     except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
         return None
     return value if isinstance(value, dict | list) else None
@@ -89,10 +98,10 @@ def _examine_list(items: list[JsonValue], depth: int) -> Finding | None:
         return None
     if len(items) <= 2 and isinstance(items[0], dict) and items[0].get("type") == "text":
         return _examine_text(items[0].get("text"), depth)
-    if isinstance(items[0], dict) and "cmd" in items[0]:
+    if depth == 0:  # a bare list is data, whatever its rows say
         return None
     found = [examine(item, depth + 2) for item in items[:200]]
-    bad = [item for item in found if item is not None and not item.inner and not item.false_flag]
+    bad = [item for item in found if item is not None and item.rule in _ITEM_RULES and not item.false_flag]
     return bad[0] if len(bad) == len(items) else None
 
 
@@ -104,7 +113,8 @@ def _examine_status(value: dict[str, JsonValue]) -> Finding | None:
         if value.get(name) is False:
             return Finding("json.not_ok", _message(value), _code_class(value), 0.95)
     status = value.get("status", value.get("state"))
-    if isinstance(status, str) and status.lower() in _BAD_STATUS and not _has_data(value):
+    told = len(value) <= 2 or any(value.get(name) for name in ("error", *_REASONS))
+    if isinstance(status, str) and status.lower() in _BAD_STATUS and told and not _has_data(value):
         return Finding("json.status_error", _message(value), _code_class(value), 0.93)
     if value.get("type") == "error" and ("message" in value or "error" in value):
         return Finding("json.type_error", _message(value), _code_class(value), 0.93)
@@ -114,15 +124,15 @@ def _examine_status(value: dict[str, JsonValue]) -> Finding | None:
 def _examine_error(value: dict[str, JsonValue]) -> Finding | None:
     for name in ("error", "Error", "errors", "err", "exception"):
         error = value.get(name)
-        if not _says_error(error):
-            continue
+        if not _says_error(error) or (isinstance(error, list) and ("warnings" in value or "valid" in value)):
+            continue  # the second is a checker's report
         if _has_data(value):
             return Finding("json.error_beside_data", _message(value), None, 0.6, false_flag=True)
         return Finding("json.error", _message(value), _code_class(value), 0.95)
     for name in _CODES:
         if (
             is_failure_code(value.get(name))
-            and (any(key in value for key in _MESSAGES) or len(value) <= 3)
+            and (len(value) <= 2 or any(isinstance(value.get(key), str) for key in _REASONS) or {"title", "type"} <= value.keys())
             and not _has_data(value)
         ):
             return Finding("json.failure_code", _message(value), _code_class(value), 0.92)
@@ -139,13 +149,19 @@ def _examine_inner(value: dict[str, JsonValue], depth: int) -> Finding | None:
     for name in _INNER:
         inner = value.get(name)
         if isinstance(inner, str):
-            if name in ("message", "detail", "text") and len(value) > 3:
-                continue
-            if found := _examine_text(inner, depth):
+            if _stands_alone(value, name) and (found := _examine_text(inner, depth)):
                 return found
         elif isinstance(inner, dict | list) and (found := examine(inner, depth + 1)) and not found.false_flag:
             return found
     return None
+
+
+def _stands_alone(value: dict[str, JsonValue], name: str) -> bool:
+    """True if the text is what the envelope is there for, not one field of a record among others."""
+    return all(
+        key == name or key.lower() in _BESIDE or item is None or item in ("", [], {}) or isinstance(item, bool | int | float)
+        for key, item in value.items()
+    )
 
 
 def _examine_text(text: JsonValue, depth: int) -> Finding | None:

@@ -37,6 +37,7 @@ _HEADS: tuple[tuple[re.Pattern[str], str | None], ...] = (
     (re.compile(r"(?:Chunk ID: \S+\n)?(?:Exit code: -?\d+\n)?Wall time: [^\n]*\n(?:Process [^\n]*\n)?(?:Original token count: \d+\n)?"
                 r"(?:Total output lines: \d+\n)?Output:\n"), None),
     (re.compile(r"exitcode: -?\d+ \([^)\n]*\)\n(?:Code output:[ \n]?)?"), None),
+    (re.compile(r"The script ran, then exited with [^\n]*\n(?:Its output was:\n)?"), None),
     (re.compile(r"<task id=\"[^\"\n]*\"[^>\n]*>\s*<task_result>\s*"), None),
     (re.compile(r"task_id: [^\n]*\n+<task_result>\s*"), None),
     (re.compile(r"child_thread_id: [^\n]*\n+"), None),
@@ -50,7 +51,7 @@ _HEADS: tuple[tuple[re.Pattern[str], str | None], ...] = (
 _HEAD_LETTERS = frozenset("TEW<Cetcm")
 
 _HEAD_EXIT = re.compile(
-    r"(?:exitcode: (-?\d+) \(|Exit code:? (-?\d+)\n|(?:Chunk ID: \S+\n)?Wall time: [^\n]*\nProcess exited with code (-?\d+)\n)"
+    r"(?:exitcode: (-?\d+) \(|The script ran, then exited with (?:Unix |POSIX )?exit code: (-?\d+)|Exit code:? (-?\d+)\n|(?:Chunk ID: \S+\n)?Wall time: [^\n]*\nProcess exited with code (-?\d+)\n)"
 )
 _TAIL_EXIT = re.compile(
     r"(?m)^[ \t]*(?:(?P<weak>\[Exit code: (?P<w>-?\d+)\])"

@@ -113,7 +113,9 @@ def leave_hot_journal(folder: Path) -> Path:
     """As after a crash in a commit: rows half written to the file, what they replaced in the journal."""
     path = folder / "agent.db"
     connection = sqlite3.connect(path, isolation_level=None)
-    connection.executescript("PRAGMA cache_size = 5; CREATE TABLE t (n, filler); INSERT INTO t VALUES (1, ''), (2, ''), (3, '');")
+    connection.executescript(
+        "PRAGMA cache_size = 5; CREATE TABLE t (n, filler); INSERT INTO t VALUES (1, ''), (2, ''), (3, '');"
+    )
     connection.execute("PRAGMA cache_spill = 1")
     connection.execute("BEGIN IMMEDIATE")
     for n in range(2000):
@@ -281,7 +283,7 @@ def test_a_live_agent_of_another_user(foreign_folder: Path, mode: int, way: str)
     with writer(path) as other:
         for _ in range(3):
             other.tell()
-            for name in ("", "-wal"):
+        for name in ("", "-wal"):
             os.chmod(f"{path}{name}", 0o644)
         os.chmod(f"{path}-shm", mode)
         assert read_as_other(path) == f"3 {way}"

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from reach_tui.base.errors import UsageError
+from reach_tui.base.text import one_line
 from reach_tui.cli.output import BAD_INPUT, encode
 from reach_tui.cli.sources import Traces, labels_option, path_argument
 from reach_tui.workspace.records import call_record
@@ -45,7 +46,7 @@ def label(
         traces.workspace.close()
         shown = f"{level1.id}/{level2.id}" if level2 else level1.id
         record = {**label_record(saved), "flagged": judged.call.flagged, "path": call_record(source, judged)["path"]}
-        click.echo(encode(record) if as_json else f"labelled {saved.call_key}: {shown}, by {saved.by}")
+        click.echo(encode(record) if as_json else one_line(f"labelled {saved.call_key}: {shown}, by {saved.by}"))
         return 0
     if not traces.sources:
         return BAD_INPUT

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from reach_tui.base.errors import LabelError
+from reach_tui.base.text import one_line
 from reach_tui.cli.output import BAD_INPUT, Column, Record, emit, encode, record_options, say
 from reach_tui.cli.sources import TracePath, Traces, labels_option, path_argument
 
@@ -155,5 +156,5 @@ def write_back(path: Path, as_json: bool, labels_file: Path | None) -> int:
             refused += 1
             continue
         record = {"path": source.name, "table": "reach_label", "labels": written}
-        click.echo(encode(record) if as_json else f"{source.name}: {written} labels in table reach_label")
+        click.echo(encode(record) if as_json else one_line(f"{source.name}: {written} labels in table reach_label"))
     return BAD_INPUT if refused else traces.exit_code()

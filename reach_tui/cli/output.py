@@ -12,12 +12,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import click
 
-from reach_tui.base.jsonio import JsonValue, dumps
 from reach_tui.base.text import one_line
+
+if TYPE_CHECKING:
+    from reach_tui.base.jsonio import JsonValue
 
 BAD_INPUT = 2
 DEPTH_SHOWN = 200
@@ -25,7 +27,7 @@ _BATCH = 200  # table rows laid out at once
 # Valid inside JSON strings and nowhere else in JSON; some terminals obey them, so they are escaped.
 _OBEYED = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 
-Record = dict[str, JsonValue]
+Record: TypeAlias = "dict[str, JsonValue]"
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -49,6 +51,8 @@ def say(line: str) -> None:
 
 def encode(value: object, *, indent: int | None = None) -> str:
     """JSON text that is safe on a terminal. What is nested too deeply is cut at `DEPTH_SHOWN` levels, with a mark."""
+    from reach_tui.base.jsonio import dumps
+
     try:
         text = dumps(value, indent=indent)
     except RecursionError:

@@ -55,42 +55,43 @@ def _cut(call: Record, digest: str | None, limit: int) -> Record:
     text, evidence = call.get("result"), call.get("evidence")
     if not isinstance(text, str) or not limit or len(text) <= limit:
         return {**call, "result_cut": None}
-    head = tail = limit // 2
-    in_result = isinstance(evidence, dict) and evidence.get("where", "result") == "result"
-    if in_result and isinstance(evidence, dict):
-        start, end = evidence.get("start"), evidence.get("end")
-        if isinstance(start, int) and isinstance(end, int) and end > head and start < len(text) - tail:
-            return _cut_around(call, text, evidence, (start, end), digest, limit)
-    mark = f"\n…[cut {len(text) - head - tail:,} characters]…\n"
-    shown = text[:head] + mark + text[len(text) - tail :]
-    moved = call.get("evidence")
-    if in_result and isinstance(evidence, dict) and isinstance(start := evidence.get("start"), int) and start >= head:
-        moved = _moved(evidence, head + len(mark) + tail - len(text))
-    return {**call, "result": shown, "evidence": moved, "result_cut": _stated(call, digest, head + tail)}
+    span = _span(evidence)
+    pieces = _pieces(len(text), limit, span)
+    shown, offsets, at = "", [], 0
+    for start, end in pieces:
+        if start > at:
+            shown += f"\n…[cut {start - at:,} characters]…\n"
+        offsets.append(len(shown) - start)
+        shown += text[start:end]
+        at = end
+    if span and isinstance(evidence, dict):
+        start, end = span
+        piece = next(index for index, (first, last) in enumerate(pieces) if first <= start < last)
+        end = min(end, pieces[piece][1])
+        evidence = {**evidence, "start": start + offsets[piece], "end": end + offsets[piece]}
+    kept = sum(end - start for start, end in pieces)
+    stated: Record = {"kept_characters": kept, "bytes": call.get("result_bytes"), "sha256": digest}
+    return {**call, "result": shown, "evidence": evidence, "result_cut": stated}
 
 
-def _cut_around(
-    call: Record, text: str, evidence: Record, span: tuple[int, int], digest: str | None, limit: int
-) -> Record:
-    """Keep the start, the evidence with what surrounds it, and the end."""
-    third = limit // 3
+def _span(evidence: JsonValue) -> tuple[int, int] | None:
+    if not isinstance(evidence, dict) or evidence.get("where", "result") != "result":
+        return None
+    start, end = evidence.get("start"), evidence.get("end")
+    return (start, end) if isinstance(start, int) and isinstance(end, int) and 0 <= start < end else None
+
+
+def _pieces(length: int, limit: int, span: tuple[int, int] | None) -> list[tuple[int, int]]:
+    """What of a text to keep, at most `limit` characters: its start, the evidence with what surrounds it, its end."""
+    if span is None:
+        return [(0, limit // 2), (length - limit // 2, length)]
+    third = max(1, limit // 3)
     start, end = span
-    first, last = max(third, start - third // 2), min(len(text) - third, max(end, start) + third // 2)
-    last = min(last, first + max(third, 1) * 4)  # evidence longer than the limit is cut too
-    left = f"\n…[cut {first - third:,} characters]…\n" if first > third else ""
-    right = f"\n…[cut {len(text) - third - last:,} characters]…\n" if last < len(text) - third else ""
-    shown = text[:third] + left + text[first:last] + right + text[len(text) - third :]
-    moved = _moved(evidence, third + len(left) - first)
-    kept = third + (last - first) + third
-    return {**call, "result": shown, "evidence": moved, "result_cut": _stated(call, digest, kept)}
-
-
-def _moved(evidence: Record, by: int) -> Record:
-    start, end = evidence["start"], evidence["end"]
-    assert isinstance(start, int)
-    assert isinstance(end, int)
-    return {**evidence, "start": start + by, "end": end + by}
-
-
-def _stated(call: Record, digest: str | None, kept: int) -> Record:
-    return {"kept_characters": kept, "bytes": call.get("result_bytes"), "sha256": digest}
+    first = max(0, start - max(0, third - (end - start)) // 2)
+    joined: list[tuple[int, int]] = []
+    for piece in sorted([(0, third), (first, min(length, first + third)), (length - third, length)]):
+        if joined and piece[0] <= joined[-1][1]:
+            joined[-1] = joined[-1][0], max(joined[-1][1], piece[1])
+        else:
+            joined.append(piece)
+    return joined

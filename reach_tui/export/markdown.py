@@ -63,7 +63,8 @@ def _message(step: Record) -> Iterator[str]:
 def _call(step: Record, call: Record) -> Iterator[str]:
     glyph, word = mark(call)
     yield f"## {step['step']} · {glyph} {word} · {code(call['tool'])}"
-    lines = [f"- {flag_words(call)}"]
+    status = f", status {code(call['status'])}" if call.get("status") else ""
+    lines = [f"- {flag_words(call)}{status}"]
     if class_of(call):
         lines.append(f"- verdict: {code(class_of(call))}, rule {code(call['rule'])}, confidence {call['confidence']}")
     if call.get("explanation"):

@@ -112,7 +112,8 @@ _KEY = re.compile(
 )
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _PLACEHOLDER = re.compile(
-    r"\$\{[^}]*\}|\$\([^)]*\)?|(?-i:\$[A-Z][A-Z0-9_]*)|%\(?\w*\)?[sd]|\{\{?[\w. ]*\}?\}|<[\w -]+>?|\*+|x+|\.+|\[redacted.*",
+    r"\$\{[^}]*\}|\$\([^)]*\)?|(?-i:\$[A-Z][A-Z0-9_]*)|%\(?\w*\)?[sd]"
+    r"|\{\{?[\w. ]*\}?\}|<[\w -]+>?|\*+|x+|\.+|\[redacted.*",
     re.IGNORECASE,
 )
 _CODE = re.compile(

@@ -24,11 +24,8 @@ def class_of(record: Record) -> str:
 
 def flag_words(call: Record) -> str:
     """What the store recorded, in words."""
-    said = {True: "failed", False: "succeeded", None: "nothing"}[
-        bool(call["flagged"]) if call["flagged"] is not None else None
-    ]
-    status = f" ({call['status']})" if call.get("status") else ""
-    return f"the store says: {said}{status}"
+    said = "nothing" if call["flagged"] is None else "failed" if call["flagged"] else "succeeded"
+    return f"the store says: {said}"
 
 
 def cut_words(call: Record) -> str | None:

@@ -36,6 +36,7 @@ from reach_tui.base.sqlite_access import (
     is_sqlite,
     os_error,
     private_copy,
+    real_path,
     stamp,
 )
 from reach_tui.base.text import scrub_surrogates
@@ -86,7 +87,7 @@ def reading(path: Path, *, busy_seconds: float = BUSY_SECONDS) -> Iterator[Conne
     line for whatever goes wrong, also when a query inside the block meets a damaged page or a lock.
     """
     path = Path(path)
-    real = os.path.realpath(path)
+    real = real_path(path)
     with REGISTRY.lock:
         entry = REGISTRY.open.get(real)
         if entry is None:
@@ -116,7 +117,7 @@ def _fault(error: sqlite3.Error, path: Path, entry: Opened) -> StoreError:
 def access_of(path: Path) -> Access:
     """How `reading` opens the file now. Raises the `StoreError` that `reading` would raise."""
     with REGISTRY.lock:
-        entry = REGISTRY.open.get(os.path.realpath(path))
+        entry = REGISTRY.open.get(real_path(path))
         return entry.access if entry else choose(Path(path))
 
 
@@ -206,7 +207,7 @@ class _Owned(sqlite3.Connection):
     registered: str | None = None
 
     def register(self, path: Path) -> None:
-        self.registered = os.path.realpath(path)
+        self.registered = real_path(path)
         with REGISTRY.lock:
             entry = REGISTRY.open.setdefault(self.registered, Opened(Access.LIVE))
             entry.access, entry.private = Access.LIVE, None
@@ -259,7 +260,7 @@ def writing_once(path: Path) -> Iterator[Connection]:
     `StoreLocked` at once while another process has the file open (WAL) or locked (rollback journal), or while this one
     is reading it, and another `StoreError` for what cannot be written.
     """
-    real = os.path.realpath(path)
+    real = real_path(path)
     with REGISTRY.lock:
         if real in REGISTRY.open:
             raise StoreLocked("being read by this program at the moment", path, "try again when the scan has finished")

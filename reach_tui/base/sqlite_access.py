@@ -76,11 +76,19 @@ REGISTRY = Registry()
 atexit.register(REGISTRY.forget_copies)
 
 
+def real_path(path: Path) -> str:
+    """The path without links; as it is where that cannot be said."""
+    try:
+        return os.path.realpath(path)
+    except (OSError, ValueError):
+        return os.fspath(path)
+
+
 def is_sqlite(path: Path) -> bool:
     """True if the file starts like an SQLite database. False for anything that cannot be read."""
     try:
         with REGISTRY.lock:
-            if os.path.realpath(path) in REGISTRY.open:
+            if real_path(path) in REGISTRY.open:
                 return True
             return stat.S_ISREG(path.stat().st_mode) and _head(path)[:16] == MAGIC
     except (OSError, ValueError):
@@ -100,7 +108,7 @@ def check_file(path: Path) -> None:
     size = check_kind(path)
     if size == 0 and not wal_bytes(path):
         raise StoreDamaged("an empty file, 0 bytes", path, "the agent has written nothing here yet, or a copy failed")
-    if os.path.realpath(path) in REGISTRY.open:
+    if real_path(path) in REGISTRY.open:
         return
     try:
         head = _head(path)
@@ -235,7 +243,7 @@ def private_copy(path: Path) -> Path:
 
     Call with the registry's lock held. Raises `StoreUnreadable`, or `StoreLocked` where the file keeps changing.
     """
-    real, now = os.path.realpath(path), stamp(path)
+    real, now = real_path(path), stamp(path)
     if (known := REGISTRY.copies.get(real)) and known[1].exists():
         if known[0] == now:
             return known[1]

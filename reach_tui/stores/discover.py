@@ -11,7 +11,7 @@ from pathlib import Path
 from reach_tui.base.errors import StoreUnreadable
 from reach_tui.base.paths import data_dir
 from reach_tui.base.sqlite import is_sqlite
-from reach_tui.base.sqlite_access import SUFFIXES
+from reach_tui.base.sqlite_access import SUFFIXES, real_path
 
 MAX_DEPTH = 6
 """Folders below the named one that are looked into."""
@@ -30,7 +30,7 @@ def find_traces(paths: Sequence[Path]) -> list[Path]:
     for path in paths:
         candidates = _in_folder(path) if path.is_dir() else [path]
         for candidate in candidates:
-            found.setdefault(os.path.realpath(candidate), candidate)
+            found.setdefault(real_path(candidate), candidate)
     return sorted(found.values())
 
 

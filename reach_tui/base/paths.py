@@ -21,6 +21,11 @@ def data_dir() -> Path:
     return _folder("REACH_TUI_DATA", "data")
 
 
+def labels_file() -> Path:
+    """The person's label database, over all stores."""
+    return data_dir() / "labels.db"
+
+
 def config_dir() -> Path:
     """The person's settings folder (config.toml, rules/, themes/). `REACH_TUI_CONFIG` overrides it."""
     return _folder("REACH_TUI_CONFIG", "config")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -35,6 +36,7 @@ class ReachApp(App[int]):
         self.workspace = workspace
         self.notice = notice
         self.glyphs = choose_glyphs()
+        self.now: Callable[[], datetime] = lambda: datetime.now().astimezone()
         self.keymap: dict[str, str] = {}
         self.palette: Palette
         self._themes = theme_files()

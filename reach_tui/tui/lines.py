@@ -90,15 +90,7 @@ def _wrap_row(row: str, width: int) -> Iterator[str]:
             start = end + 1 if cut > start else end
         yield row[start:]
         return
-    current, used = [], 0
-    for piece in _graphemes(row):
-        size = cell_len(piece)
-        if used + size > width and current:
-            yield "".join(current)
-            current, used = [], 0
-        current.append(piece)
-        used += size
-    yield "".join(current)
+    yield from _cut_cells(row, width)
 
 
 def _graphemes(row: str) -> Iterator[str]:
@@ -125,7 +117,8 @@ def hard_wrap(text: str, width: int) -> list[str]:
 
 
 def _cut_cells(row: str, width: int) -> Iterator[str]:
-    current, used = [], 0
+    current: list[str] = []
+    used = 0
     for piece in _graphemes(row):
         size = cell_len(piece)
         if used + size > width and current:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reach_tui import __version__
 from reach_tui.base.clock import now_ms
+from reach_tui.base.errors import ReachError
 from reach_tui.base.hashing import content_hash
-from reach_tui.model import Counts, Label, StepKind, ToolCall, Verdict
+from reach_tui.base.paths import labels_file
+from reach_tui.model import Counts, Label, Session, StepKind, ToolCall, Verdict
 from reach_tui.workspace.judged import JudgedCall, JudgedSession, JudgedStep, SessionCounts
 from reach_tui.workspace.settings import Settings
 from reach_tui.workspace.sources import Found, Source, open_paths
@@ -28,14 +31,39 @@ class Workspace:
         self.by = by or self.settings.by
         self.paths = tuple(paths)
         self._found: Found | None = None
+        self._opening = threading.Lock()
+        self._reading = threading.Lock()
+        self._sessions: dict[Path, list[Session]] = {}
         self._labels: dict[Path, LabelStore] = {}
 
     @property
     def found(self) -> Found:
         """What the paths hold; opened on first use."""
-        if self._found is None:
-            self._found = open_paths(self.paths)
-        return self._found
+        with self._opening:
+            if self._found is None:
+                self._found = open_paths(self.paths)
+            return self._found
+
+    def listed(self, source: Source) -> list[Session]:
+        """The sessions of a source, newest first; read once. Raises `StoreError`."""
+        with self._reading:
+            if source.path not in self._sessions:
+                self._sessions[source.path] = list(source.reader.sessions())
+            return self._sessions[source.path]
+
+    def prefetch(self) -> threading.Thread:
+        """Open the paths and list the sessions in a thread, while the caller does something else (imports Textual)."""
+
+        def work() -> None:
+            for source in self.found.sources:
+                try:
+                    self.listed(source)
+                except ReachError:
+                    continue  # met again, and told, by whoever asks for them
+
+        thread = threading.Thread(target=work, name="prefetch", daemon=True)
+        thread.start()
+        return thread
 
     @property
     def engine(self) -> Engine:
@@ -95,11 +123,9 @@ class Workspace:
 
     def label_path(self, source: Source) -> Path:
         """The label database for a source: the native database itself, the one set by the person, or their own."""
-        from reach_tui.labels.store import default_path
-
         if self.settings.labels is not None:
             return self.settings.labels
-        return source.path if source.kind == "reach" else default_path()
+        return source.path if source.kind == "reach" else labels_file()
 
     def label_store(self, source: Source) -> LabelStore:
         """The open label store for a source; made on first use. Raises `LabelError`."""

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.css.query import NoMatches
 from textual.screen import Screen
-from textual.widgets import Input
 
 from reach_tui.tui.commands import commands_for, shown_keys
 from reach_tui.tui.lines import Line, width_of
 from reach_tui.tui.widgets.line_view import Bar, LineList, LineView
 
 if TYPE_CHECKING:
+    from textual.widgets import Input
+
     from reach_tui.tui.app import ReachApp
 
 
@@ -79,6 +80,8 @@ class ListScreen(Screen[None]):
 
     async def action_filter(self) -> None:
         """Open the filter line, or go back into it."""
+        from textual.widgets import Input  # not needed for the first frame
+
         line = self.query_one("#filter-line")
         try:
             entry = line.query_one(Input)
@@ -92,13 +95,15 @@ class ListScreen(Screen[None]):
     @property
     def filtering(self) -> bool:
         """True while the filter line has the keyboard."""
-        return isinstance(self.focused, Input)
+        return self.focused is not None and self.focused.has_class("reach-input")
 
     def close_filter(self, *, clear: bool) -> bool:
         """Leave the filter line; True if there was one to leave or clear."""
         line = self.query_one("#filter-line")
         if not line.has_class("-open"):
             return False
+        from textual.widgets import Input
+
         entry = line.query_one(Input)
         if clear:
             entry.value = ""

@@ -137,7 +137,7 @@ class ChoiceList(LineList):
 class PickDialog(Dialog[str]):
     """Choose one by its digit, or with the cursor and Enter; the answer is its id."""
 
-    BINDINGS: ClassVar[list[Binding]] = [  # type: ignore[assignment]
+    BINDINGS: ClassVar[list[Binding]] = [
         Binding("escape,q", "close", show=False),
         Binding("enter", "choose", show=False),
         Binding("down,j", "move(1)", show=False),
@@ -192,7 +192,7 @@ class PickDialog(Dialog[str]):
 class NoteDialog(Dialog[str]):
     """One line of text; Enter keeps it, Escape leaves it as it was."""
 
-    BINDINGS: ClassVar[list[Binding]] = [Binding("escape", "close", show=False)]  # type: ignore[assignment]
+    BINDINGS: ClassVar[list[Binding]] = [Binding("escape", "close", show=False)]
 
     def __init__(self, title: str, value: str) -> None:
         super().__init__()

@@ -56,7 +56,7 @@ class LabelCommands:
         """Label the current call with a level-1 category and move on to the next failure."""
         judged = self.current_call
         category = self.reach.workspace.taxonomy.by_key(digit)
-        if judged is None:
+        if judged is None or category is None:
             self.set_status("a label hangs on a call: n goes to the next failure", "dim")
             return
         self.labelling.give(judged, category.id)

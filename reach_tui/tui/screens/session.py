@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Container, Horizontal
 from textual.message import Message
-from textual.widgets import Input
 from textual.worker import get_current_worker
 
 from reach_tui.base.errors import ReachError
@@ -26,6 +24,9 @@ from reach_tui.tui.screens.base import ListScreen
 from reach_tui.tui.screens.label_commands import LabelCommands
 from reach_tui.tui.widgets.line_view import Bar, LineList, LinesView
 from reach_tui.workspace import JudgedCall, JudgedSession, JudgedStep, Source
+
+if TYPE_CHECKING:
+    from textual.widgets import Input
 
 _BATCH = 200
 
@@ -341,8 +342,7 @@ class SessionScreen(LabelCommands, ListScreen):
 
     # Searching
 
-    @on(Input.Changed)
-    def _search_typed(self, event: Input.Changed) -> None:
+    def on_input_changed(self, event: Input.Changed) -> None:
         self._words = event.value.strip()
         if self._words:
             self._search(self._words, list(self.step_list.steps))
@@ -413,7 +413,7 @@ class SessionScreen(LabelCommands, ListScreen):
         facts = [
             short_project(session.project),
             session.model or "",
-            when(session.started_at, datetime.now().astimezone()),
+            when(session.started_at, self.reach.now()),
         ]
         if session.started_at is not None and session.ended_at is not None:
             facts.append(span_of(max(0, session.ended_at - session.started_at)))

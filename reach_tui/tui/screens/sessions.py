@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -13,11 +12,10 @@ from textual.binding import Binding
 from textual.containers import Horizontal
 from textual.message import Message
 from textual.timer import Timer
-from textual.widgets import Input
 from textual.worker import get_current_worker
 
 from reach_tui.base.errors import ReachError
-from reach_tui.model import Counts
+from reach_tui.model import Counts, Session
 from reach_tui.tui.commands import SESSIONS, bindings_for
 from reach_tui.tui.lines import Line, fit, spread, width_of
 from reach_tui.tui.rows import SessionRow, session_columns, session_head, session_line
@@ -27,6 +25,11 @@ from reach_tui.tui.widgets.line_view import Bar, LineList
 from reach_tui.workspace import JudgedSession, SessionCounts, Source
 from reach_tui.workspace.filters import Filter, parse_filter
 from reach_tui.workspace.scan import ScanProcess
+
+if TYPE_CHECKING:
+    from textual.widgets import Input
+
+    from reach_tui.tui.app import ReachApp
 
 _BATCH_SECONDS = 0.12
 _RESORT_SECONDS = 0.25
@@ -41,11 +44,9 @@ class SessionList(LineList):
         self.several = False
 
     def line_at(self, index: int, width: int) -> Line:
-        glyphs = self.app.glyphs  # type: ignore[attr-defined]
+        app = cast("ReachApp", self.app)
         columns = session_columns(width, self.several)
-        return session_line(
-            self.rows[index][1], columns, glyphs, datetime.now().astimezone(), cursor=index == self.cursor
-        )
+        return session_line(self.rows[index][1], columns, app.glyphs, app.now(), cursor=index == self.cursor)
 
 
 class SessionsScreen(ListScreen):
@@ -61,7 +62,7 @@ class SessionsScreen(ListScreen):
 
         number: int
         source: Source
-        sessions: list[JudgedSession]
+        sessions: list[Session]
 
     @dataclass
     class Failed(Message):
@@ -131,15 +132,7 @@ class SessionsScreen(ListScreen):
             self.post_message(self.Failed(problem))
         for number, source in enumerate(found.sources):
             try:
-                labelled = workspace.labelled_counts(source)
-            except ReachError as error:
-                labelled = {}
-                self.post_message(self.Failed(error))
-            try:
-                listed = [
-                    JudgedSession(session, None, labelled.get(session.id, 0)) for session in source.reader.sessions()
-                ]
-                self.post_message(self.Loaded(number, source, listed))
+                self.post_message(self.Loaded(number, source, workspace.listed(source)))
             except ReachError as error:
                 self.post_message(self.Failed(error))
         self.post_message(self.Listed(len(found.sources)))
@@ -173,9 +166,9 @@ class SessionsScreen(ListScreen):
     def _loaded(self, message: Loaded) -> None:
         while len(self.sources) <= message.number:
             self.sources.append(message.source)
-        for judged in message.sessions:
-            key = (message.number, judged.session.id)
-            self.entries[key] = Entry(key, message.source, judged)
+        for session in message.sessions:
+            key = (message.number, session.id)
+            self.entries[key] = Entry(key, message.source, JudgedSession(session))
         if message.source.notice:
             self.reach.say(f"{message.source.name}: {message.source.notice}", severity="warning")
         self.rebuild()
@@ -196,6 +189,7 @@ class SessionsScreen(ListScreen):
             self.reach.say(self.reach.notice)
         self.rebuild()
         if self.entries:
+            self._reload_labels()
             self._count()
         else:
             self.filled = True
@@ -313,8 +307,7 @@ class SessionsScreen(ListScreen):
         lines = [problem.line() for problem in self.problems] or ["everything could be read"]
         self.app.push_screen(TextDialog("what could not be read", lines))
 
-    @on(Input.Changed)
-    def _filter_typed(self, event: Input.Changed) -> None:
+    def on_input_changed(self, event: Input.Changed) -> None:
         self.filter = parse_filter(event.value) if event.value.strip() else None
         self._moved = False
         self.rebuild()
@@ -388,7 +381,7 @@ class SessionsScreen(ListScreen):
         left = [(f" {self._summary()}", "dim")]
         if width_of(left) + width_of(keys) + 1 > width:
             keys = self.key_line(max(20, width - min(width_of(left), width // 2) - 2))
-        return [[(self.reach.glyphs.rule * width, "rule")], spread(left, keys, width)]  # type: ignore[arg-type]
+        return [[(self.reach.glyphs.rule * width, "rule")], spread(left, keys, width)]
 
     def _summary(self) -> str:
         shown = len(self.session_list.rows)

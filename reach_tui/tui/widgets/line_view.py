@@ -33,7 +33,14 @@ def to_strip(line: Line, width: int, widget: Widget, *, cursor: bool = False) ->
     """A line as a strip of exactly `width` cells on the widget's background (the cursor's where `cursor`)."""
     palette = palette_for(widget)
     back = palette["cursor"] if cursor else Style(bgcolor=widget.background_colors[1].rich_color)
-    return Strip([Segment(text, back + palette[name]) for text, name in padded(line, width)], width)
+    pieces: list[list[str]] = []
+    for text, name in padded(line, width):
+        # blanks look the same in any foreground: joined to their neighbour they cost no bytes
+        if pieces and (name == pieces[-1][1] or (text.isspace() and not pieces[-1][1].startswith("evidence"))):
+            pieces[-1][0] += text
+        else:
+            pieces.append([text, name])
+    return Strip([Segment(text, back + palette[name]) for text, name in pieces], width)
 
 
 class LineView(ScrollView, can_focus=True):
@@ -196,7 +203,7 @@ class LineList(LineView):
     def on_resize(self) -> None:
         self.reveal(self.cursor)
 
-    def _on_click(self, event: events.Click) -> None:
+    def on_click(self, event: events.Click) -> None:
         index = event.y + int(self.scroll_offset.y)
         if 0 <= index < self._count:
             again = index == self.cursor
@@ -231,7 +238,7 @@ class Bar(Widget):
         lines = self._draw(width)
         return to_strip(lines[y] if y < len(lines) else [], width, self)
 
-    def _on_click(self, event: events.Click) -> None:
+    def on_click(self, event: events.Click) -> None:
         lines = self._draw(self.size.width)
         if event.y >= len(lines):
             return

@@ -20,7 +20,7 @@ from reach_tui.base.clock import now_ms
 from reach_tui.base.errors import LabelError, StoreError
 from reach_tui.base.jsonio import dumps
 from reach_tui.base.paths import data_dir
-from reach_tui.base.sqlite import Connection, DatabaseError, open_owned
+from reach_tui.base.sqlite import Connection, DatabaseError, open_owned, stamp
 from reach_tui.base.text import scrub_surrogates
 from reach_tui.labels.database import fault, prepare_for_writing, reading_labels
 from reach_tui.model import Label
@@ -83,6 +83,7 @@ class LabelStore:
         self.path = path
         self._lock = threading.RLock()
         self._connection: Connection | None = None
+        self._labelled: tuple[tuple[int, ...], frozenset[tuple[str, str]]] | None = None
 
     @classmethod
     def open(cls, path: Path) -> Self:
@@ -155,6 +156,8 @@ class LabelStore:
 
     def in_force(self, store: str, session_id: str) -> dict[tuple[str | None, str], Label]:
         """The labels in force in a session by (call key, person); key None is the session's own label."""
+        if not self._may_have_labels(store, session_id):
+            return {}
         rows = self._rows(
             f"SELECT {_SELECT} FROM label WHERE id IN ({_NEWEST} AND store = ? AND session_id = ? "
             'GROUP BY call_key, "by") AND category IS NOT NULL ORDER BY id',
@@ -235,6 +238,17 @@ class LabelStore:
             else:
                 with reading_labels(self.path) as connection:
                     yield connection
+
+    def _may_have_labels(self, store: str, session_id: str) -> bool:
+        """False where a file we do not write has no row for the session: spares opening it for each of thousands."""
+        with self._lock:
+            if self._connection is not None:
+                return True
+            now = stamp(self.path)
+            if self._labelled is None or self._labelled[0] != now:
+                pairs = self._rows("SELECT DISTINCT store, session_id FROM label", ())
+                self._labelled = now, frozenset((str(one), str(other)) for one, other in pairs)
+            return (store, scrub_surrogates(session_id)) in self._labelled[1]
 
     def _rows(self, sql: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
         with self._reading() as connection:

@@ -174,6 +174,17 @@ def test_a_batch_is_undone_in_one_step(path: Path) -> None:
         assert forced(store) == {(f"c{number}", "dev"): "loop_repetition" for number in range(4)}
 
 
+def test_a_store_that_only_reads_sees_what_others_write(path: Path) -> None:
+    with LabelStore.open(path) as reader, LabelStore.open(path) as writer:
+        assert forced(reader) == {}
+        for number in range(3):
+            writer.save(label(f"c{number}", session_id=f"s{number}"))
+            assert len(forced(reader, f"s{number}")) == 1
+        writer.undo("dev")
+        assert forced(reader, "s2") == {}
+        assert reader._connection is None
+
+
 def test_counts_leave_session_labels_and_other_stores_out(path: Path) -> None:
     with LabelStore.open(path) as store:
         store.save(label(None))

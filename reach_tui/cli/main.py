@@ -6,12 +6,16 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 import click
 
 from reach_tui import __version__
 from reach_tui.base.errors import ReachError
 from reach_tui.cli.output import BAD_INPUT, close_quietly, prepare_streams, say
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 COMPLETE = "_REACH_TUI_COMPLETE"
@@ -51,9 +55,17 @@ class LazyGroup(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """`reach-tui PATH` and `reach-tui --labels FILE` mean the default command."""
+        if ctx.resilient_parsing:  # a shell asks what could stand here
+            return super().parse_args(ctx, args)
         if not args or (args[0] not in COMMANDS and args[0] not in _OWN_OPTIONS):
             args = [DEFAULT, *args]
         return super().parse_args(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Commands and options, and where none begins so, files."""
+        from click.shell_completion import CompletionItem
+
+        return super().shell_complete(ctx, incomplete) or [CompletionItem(incomplete, type="file")]
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """Both forms in the usage line."""

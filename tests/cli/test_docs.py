@@ -52,7 +52,7 @@ def test_docs_name_every_command_and_option(name: str) -> None:
 def test_help_shows_an_example(reach: Run, name: str) -> None:
     ran = reach(*name.split()[1:], "--help")
     assert ran.code == 0
-    assert re.search(r"Examples?:\n +\S.*reach-tui", ran.out)
+    assert re.search(r"Examples?:\n +.*reach-tui", ran.out)
 
 
 def test_docs_name_no_command_that_is_not_there() -> None:
@@ -94,4 +94,6 @@ def test_completion_prints_a_script_that_calls_us(reach: Run, shell: str) -> Non
 def test_completion_answers(process: Run) -> None:
     ran = process(_REACH_TUI_COMPLETE="bash_complete", COMP_WORDS="reach-tui cal", COMP_CWORD="1")
     assert ran.code == 0
-    assert "plain,calls" in ran.out
+    assert ran.out.split() == ["plain,calls"]
+    path = process(_REACH_TUI_COMPLETE="bash_complete", COMP_WORDS="reach-tui ./tra", COMP_CWORD="1")
+    assert path.out.split() == ["file,./tra"]

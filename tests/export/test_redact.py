@@ -166,7 +166,7 @@ def test_other_fields_are_not(name: str) -> None:
 
 
 def test_a_slot_named_like_a_secret_is_emptied_too() -> None:
-    slot = {"name": "password", "value": "opensesame", "source": "user"}
+    slot: dict[str, JsonValue] = {"name": "password", "value": "opensesame", "source": "user"}
     assert Redactor().value(slot) == {**slot, "value": "[redacted: secret]"}
 
 
@@ -178,7 +178,7 @@ def test_a_value_known_from_one_place_is_replaced_everywhere() -> None:
 
 
 def test_two_secret_keys_are_both_kept() -> None:
-    keys = {"ghp_" + "a" * 36: 1, "ghp_" + "b" * 36: 2}
+    keys: JsonValue = {"ghp_" + "a" * 36: 1, "ghp_" + "b" * 36: 2}
     assert Redactor().value(keys) == {"[redacted: github token]": 1, "[redacted: github token] #2": 2}
 
 

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reach_tui.base.errors import UsageError
+from reach_tui.base.jsonio import JsonValue
 from reach_tui.export.document import make_document
 from reach_tui.export.markdown import code, fence
 from reach_tui.model import Result, Session, StepKind, ToolCall
@@ -29,7 +30,7 @@ def trace(tmp_path: Path) -> Path:
     with NativeWriter(path) as writer:
         writer.add_session(Session("reach", "s", title=f"deploy with {KEY}"))
         writer.add_message("s", StepKind.USER, f"use {KEY}\n```\nnested\n````\nafter")
-        arguments = {"command": f"curl -H 'Authorization: Bearer {KEY}'", "env": {"DB_PASSWORD": "Tr0ub4dor&3"}}
+        arguments: JsonValue = {"command": f"curl -H 'Authorization: Bearer {KEY}'", "env": {"DB_PASSWORD": "Tr0ub4dor&3"}}
         result = Result("Error: old_string not found, Tr0ub4dor&3", 40)
         writer.add_call(ToolCall("s/1", "1", "s", "edit", arguments, flagged=False, result=result))
         writer.add_call(ToolCall("s/2", "2", "s", "edit", {}, flagged=False, result=Result(LONG, len(LONG))))
@@ -86,8 +87,8 @@ def test_verdicts_and_evidence_show(trace: Path) -> None:
 @settings(max_examples=200, deadline=None)
 def test_evidence_survives_any_cut(before: int, length: int, limit: int, after: int) -> None:
     text = "a" * before + "E" * length + "z" * after
-    evidence = {"text": "E" * length, "start": before, "end": before + length, "where": "result"}
-    call = {"call_key": "k", "result": text, "result_bytes": len(text), "evidence": evidence}
+    evidence: JsonValue = {"text": "E" * length, "start": before, "end": before + length, "where": "result"}
+    call: dict[str, JsonValue] = {"call_key": "k", "result": text, "result_bytes": len(text), "evidence": evidence}
     (cut,) = make_document({}, [], [call], limit=limit).calls
     assert cut["result_cut"] is None or isinstance(cut["result_cut"], dict)
     shown, found = cut["result"], cut["evidence"]
@@ -102,7 +103,7 @@ def test_evidence_survives_any_cut(before: int, length: int, limit: int, after: 
     else:
         assert shown[start : start + 1] == "E"
     if cut["result_cut"] is not None:
-        assert cut["result_cut"]["sha256"] == hashlib.sha256(text.encode()).hexdigest()  # type: ignore[index]
+        assert cut["result_cut"]["sha256"] == hashlib.sha256(text.encode()).hexdigest()
 
 
 @given(st.text(st.sampled_from("`a\n~ "), max_size=60))

@@ -30,7 +30,10 @@ def trace(tmp_path: Path) -> Path:
     with NativeWriter(path) as writer:
         writer.add_session(Session("reach", "s", title=f"deploy with {KEY}"))
         writer.add_message("s", StepKind.USER, f"use {KEY}\n```\nnested\n````\nafter")
-        arguments: JsonValue = {"command": f"curl -H 'Authorization: Bearer {KEY}'", "env": {"DB_PASSWORD": "Tr0ub4dor&3"}}
+        arguments: JsonValue = {
+            "command": f"curl -H 'Authorization: Bearer {KEY}'",
+            "env": {"DB_PASSWORD": "Tr0ub4dor&3"},
+        }
         result = Result("Error: old_string not found, Tr0ub4dor&3", 40)
         writer.add_call(ToolCall("s/1", "1", "s", "edit", arguments, flagged=False, result=result))
         writer.add_call(ToolCall("s/2", "2", "s", "edit", {}, flagged=False, result=Result(LONG, len(LONG))))

@@ -293,6 +293,8 @@ def writing_once(path: Path) -> Iterator[Connection]:
 
 def text_of(value: object) -> str:
     """A column's value as text: None is empty, bytes are decoded, lone surrogates replaced."""
+    if isinstance(value, str) and value.isascii():
+        return value
     if value is None:
         return ""
     if isinstance(value, bytes):

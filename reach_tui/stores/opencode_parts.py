@@ -114,7 +114,8 @@ def tell_message(
     error = as_text(message.error.get("name"))
     for part in parts:
         visible = undone.visible(message.id, part.id)
-        yield from _tell_part(narrator, message, part, visible, error, originals)
+        if (step := _tell_part(narrator, message, part, visible, error, originals)) is not None:
+            yield step
     if message.error:
         yield narrator.step(StepKind.ERROR, error_text(message.error), message.at, visible=visible)
 
@@ -129,26 +130,25 @@ def _by_user(part: Part) -> bool:
 
 def _tell_part(
     narrator: Narrator, message: Message, part: Part, visible: bool, error: str | None, originals: Originals | None
-) -> Iterator[Step]:
+) -> Step | None:
     value = part.value
     kind = None if value is None else value.get("type")
     if value is None or not isinstance(kind, str):
         narrator.trouble("unreadable part", part.id)
-        yield narrator.step(StepKind.RAW, part.raw or "(empty part)", message.at, visible=visible)
-        return
+        return narrator.step(StepKind.RAW, part.raw or "(empty part)", message.at, visible=visible)
     if kind in SILENT:
-        return
+        return None
     if kind == "tool":
         call = tool_call(narrator, message, part, visible, error)
-        yield narrator.call(call if originals is None else originals.marked(call))
-        return
+        return narrator.call(call if originals is None else originals.marked(call))
     step_kind, text = _text_of_part(message, kind, value)
     if step_kind is StepKind.RAW:
         narrator.trouble("unknown part", f"{part.id}: type {kind}")
         text = part.raw
-    if text.strip():
-        at = parse_time(as_object(value.get("time")).get("start")) or message.at
-        yield narrator.step(step_kind, text, at, visible=visible)
+    if not text.strip():
+        return None
+    at = parse_time(as_object(value.get("time")).get("start")) or message.at
+    return narrator.step(step_kind, text, at, visible=visible)
 
 
 def _text_of_part(message: Message, kind: str, value: dict[str, JsonValue]) -> tuple[StepKind, str]:

@@ -105,9 +105,7 @@ def _fill(message: Message, body: dict[str, JsonValue], content: bytes) -> Messa
         return _unreadable(message, "neither content nor tool_calls", content)
     blocks = body.get("content")
     if message.role == "tool":
-        message.answers.append(
-            _answer(message, as_text(body.get("tool_call_id")), content_text(blocks), body)
-        )
+        message.answers.append(_answer(message, as_text(body.get("tool_call_id")), content_text(blocks), body))
         return message
     message.text = content_text(blocks)
     if isinstance(blocks, list):

@@ -17,19 +17,22 @@ Listing = dict[str, tuple[int, int, str]]
 
 OPENCODE = """
 CREATE TABLE project (id TEXT PRIMARY KEY, worktree TEXT);
-CREATE TABLE session (id TEXT PRIMARY KEY, parent_id TEXT, directory TEXT, title TEXT, version TEXT, revert TEXT, model TEXT,
-  tokens_input INTEGER, tokens_output INTEGER, time_created INTEGER, time_updated INTEGER, time_archived INTEGER);
+CREATE TABLE session (id TEXT PRIMARY KEY, parent_id TEXT, directory TEXT, title TEXT, version TEXT, revert TEXT,
+  model TEXT, tokens_input INTEGER, tokens_output INTEGER,
+  time_created INTEGER, time_updated INTEGER, time_archived INTEGER);
 CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT, time_created INTEGER, time_updated INTEGER, data TEXT);
-CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT, session_id TEXT, time_created INTEGER, time_updated INTEGER, data TEXT);
-CREATE TABLE session_message (id TEXT PRIMARY KEY, session_id TEXT, type TEXT, seq INTEGER, time_created INTEGER, data TEXT);
+CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT, session_id TEXT, time_created INTEGER, time_updated INTEGER,
+  data TEXT);
+CREATE TABLE session_message (id TEXT PRIMARY KEY, session_id TEXT, type TEXT, seq INTEGER, time_created INTEGER,
+  data TEXT);
 CREATE INDEX part_message ON part (message_id, id);
 CREATE INDEX part_session ON part (session_id);
 """
 PERI = """
-CREATE TABLE threads (id TEXT PRIMARY KEY, title TEXT, cwd TEXT, created_at TEXT, updated_at TEXT, message_count INTEGER,
-  parent_thread_id TEXT, hidden BOOLEAN, agent_status TEXT, inherited_context TEXT);
-CREATE TABLE messages (message_id TEXT PRIMARY KEY, thread_id TEXT, role TEXT, content TEXT, truncated BOOLEAN DEFAULT 0,
-  excluded BOOLEAN DEFAULT 0, projection TEXT);
+CREATE TABLE threads (id TEXT PRIMARY KEY, title TEXT, cwd TEXT, created_at TEXT, updated_at TEXT,
+  message_count INTEGER, parent_thread_id TEXT, hidden BOOLEAN, agent_status TEXT, inherited_context TEXT);
+CREATE TABLE messages (message_id TEXT PRIMARY KEY, thread_id TEXT, role TEXT, content TEXT,
+  truncated BOOLEAN DEFAULT 0, excluded BOOLEAN DEFAULT 0, projection TEXT);
 """
 START = 1_780_000_000_000  # 2026-05-28
 
@@ -62,7 +65,7 @@ def as_column(value: Any) -> Any:
 
 @pytest.fixture
 def build_opencode(tmp_path: Path) -> Callable[..., Path]:
-    """Builds `opencode.db`: sessions as column values, messages as (data, parts) by session, rows of the second interface."""
+    """Builds `opencode.db`: sessions as column values, messages as (data, parts), rows of the second interface."""
 
     def build(
         messages: Mapping[str, Iterable[tuple[Any, Iterable[Any]]]],
@@ -93,11 +96,11 @@ def build_opencode(tmp_path: Path) -> Callable[..., Path]:
                     "INSERT INTO message VALUES (?,?,?,?,?)", (message, session, at, at, as_column(body))
                 )
                 for p, part in enumerate(parts):
-                    row = (f"prt_{session}_{m:03}_{p:03}", message, session, at, at, as_column(part))
-                    connection.execute("INSERT INTO part VALUES (?,?,?,?,?,?)", row)
+                    values = (f"prt_{session}_{m:03}_{p:03}", message, session, at, at, as_column(part))
+                    connection.execute("INSERT INTO part VALUES (?,?,?,?,?,?)", values)
         for seq, (session, kind, body) in enumerate(second):
-            row = (f"msg2_{session}_{seq:03}", session, kind, seq, START + seq, as_column(body))
-            connection.execute("INSERT INTO session_message VALUES (?,?,?,?,?,?)", row)
+            values = (f"msg2_{session}_{seq:03}", session, kind, seq, START + seq, as_column(body))
+            connection.execute("INSERT INTO session_message VALUES (?,?,?,?,?,?)", values)
         connection.commit()
         connection.close()
         return path
@@ -113,7 +116,7 @@ def uuid7(ms: int, number: int) -> str:
 
 @pytest.fixture
 def build_peri(tmp_path: Path) -> Callable[..., Path]:
-    """Builds `threads.db` with one thread `t1` (or more, by name) from message objects; `at` in one gives its time in ms."""
+    """Builds `threads.db` with one thread `t1` (or more, by name) from messages; `at` in one gives its time in ms."""
 
     def build(*threads: Iterable[Any], extra: str = "", **columns: Any) -> Path:
         path = tmp_path / "threads.db"
@@ -121,8 +124,10 @@ def build_peri(tmp_path: Path) -> Callable[..., Path]:
         connection.executescript(PERI)
         number = 0
         for t, messages in enumerate(threads, 1):
-            row = {"id": f"t{t}", "title": f"thread {t}", "cwd": "/home/dev", "created_at": "2026-06-01T10:00:00.123456+00:00",
-                   "updated_at": "2026-06-01T10:05:00+00:00", "message_count": 1, "hidden": 0, **columns}  # fmt: skip
+            row = {
+                "id": f"t{t}", "title": f"thread {t}", "cwd": "/home/dev", "message_count": 1, "hidden": 0,
+                "created_at": "2026-06-01T10:00:00.123456+00:00", "updated_at": "2026-06-01T10:05:00+00:00", **columns,
+            }  # fmt: skip
             marks = ", ".join("?" * len(row))
             connection.execute(
                 f"INSERT INTO threads ({', '.join(row)}) VALUES ({marks})", [as_column(v) for v in row.values()]
@@ -139,7 +144,8 @@ def build_peri(tmp_path: Path) -> Callable[..., Path]:
                     body = {"id": uuid7(own.get("at", START + number), number), **message}
                 role = own.get("row_role") or (body.get("role") if isinstance(body, dict) else "user")
                 connection.execute(
-                    "INSERT INTO messages (message_id, thread_id, role, content, truncated, excluded) VALUES (?,?,?,?,?,?)",
+                    "INSERT INTO messages (message_id, thread_id, role, content, truncated, excluded) "
+                    "VALUES (?,?,?,?,?,?)",
                     (uuid7(own.get("at", START + number), number), f"t{t}", role, as_column(body),
                      own.get("truncated", 0), own.get("excluded", 0)),
                 )  # fmt: skip

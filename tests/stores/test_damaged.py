@@ -1,4 +1,4 @@
-"""Bad input: one line each that says what, where and what to do; quickly, without a traceback, and nothing is written."""
+"""Bad input: one line each that says what, where and what to do; quickly, and nothing is written."""
 
 from __future__ import annotations
 
@@ -36,11 +36,14 @@ def whole(data: Path) -> bytes:
 
 
 def write(body: bytes) -> Make:
-    return lambda path: path.write_bytes(body) and None
+    def make(path: Path) -> None:
+        path.write_bytes(body)
+
+    return make
 
 
 def cut(size: int) -> Make:
-    return lambda path: path.write_bytes(whole(SAMPLE)[:size]) and None
+    return lambda path: write(whole(SAMPLE)[:size])(path)
 
 
 def overwritten(start: int, stop: int) -> Make:
@@ -117,13 +120,17 @@ CASES: dict[str, tuple[Make, type[ReachError], str]] = {
 }
 
 
+def read_everything(path: Path) -> None:
+    reader = open_store(path).reader
+    list(reader.sessions())
+    list(reader.calls())
+
+
 def complaint(path: Path) -> ReachError:
     """The error that opening and reading everything ends with."""
     started = time.monotonic()
     with pytest.raises(ReachError) as caught:
-        reader = open_store(path).reader
-        list(reader.sessions())
-        list(reader.calls())
+        read_everything(path)
     assert time.monotonic() - started < SECONDS
     line = caught.value.line()
     assert "\n" not in line
@@ -175,9 +182,7 @@ def test_garbage_in_the_middle_is_named_when_its_rows_are_read(data: Path, tmp_p
         path.write_bytes(broken)
         before = snapshot(tmp_path)
         try:
-            reader = open_store(path).reader
-            list(reader.sessions())
-            list(reader.calls())
+            read_everything(path)
         except StoreError as error:
             faults.append(error)
         assert snapshot(tmp_path) == before

@@ -1,4 +1,4 @@
-"""Opening never writes: rows are right and the folder is byte for byte as before, whatever state the agent left it in."""
+"""Opening never writes: rows are right and the folder is as before, whatever state the agent left it in."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ import reach_tui.base.text
 from reach_tui.base.sqlite import access_of, reading
 from reach_tui.base.errors import ReachError
 path = Path(sys.argv[1])
-os.setgroups([]); os.setgid(int(sys.argv[2])); os.setuid(int(sys.argv[2]))  # after the imports: Python may be root's own
+os.setgroups([]); os.setgid(int(sys.argv[2])); os.setuid(int(sys.argv[2]))  # Python may be root's own
 try:
     with reading(path) as connection:
         print(connection.execute("SELECT count(*) FROM t").fetchone()[0], access_of(path).name)

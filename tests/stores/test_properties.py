@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +51,7 @@ opencode_part = st.fixed_dictionaries(
         "state": values
         | st.fixed_dictionaries(
             {"status": st.sampled_from(["completed", "error", "pending", "running"]) | values},
-            optional={name: values for name in ("input", "output", "error", "metadata", "time", "raw", "attachments")},
+            optional=dict.fromkeys(("input", "output", "error", "metadata", "time", "raw", "attachments"), values),
         ),
     },
 )
@@ -70,24 +69,22 @@ second_item = st.fixed_dictionaries(
         "state": values
         | st.fixed_dictionaries(
             {"status": st.sampled_from(["completed", "error", "pending"]) | values},
-            optional={name: values for name in ("input", "content", "structured", "error", "outputPaths")},
+            optional=dict.fromkeys(("input", "content", "structured", "error", "outputPaths"), values),
         ),
     },
 )
 peri_block = st.fixed_dictionaries(
     {"type": st.sampled_from(["text", "tool_use", "tool_result", "reasoning", "image", "document"]) | values},
-    optional={
-        name: values
-        for name in ("text", "id", "name", "input", "tool_use_id", "content", "source", "title", "is_error")
-    },
+    optional=dict.fromkeys(
+        ("text", "id", "name", "input", "tool_use_id", "content", "source", "title", "is_error"), values
+    ),
 )
 peri_message = st.fixed_dictionaries(
     {"role": st.sampled_from(["user", "assistant", "tool", "system"]) | values},
     optional={
         "content": st.lists(peri_block | values, max_size=4) | values,
         "tool_calls": st.lists(
-            values
-            | st.fixed_dictionaries({}, optional={name: values for name in ("id", "name", "arguments", "function")}),
+            values | st.fixed_dictionaries({}, optional=dict.fromkeys(("id", "name", "arguments", "function"), values)),
             max_size=3,
         )
         | values,
@@ -133,17 +130,18 @@ def read_everything(reader: Reader, session: str) -> list[Any]:
 
 
 @pytest.fixture(scope="module")
-def opencode(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def opencode(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("o") / "opencode.db"
     with sqlite3.connect(path) as connection:
         connection.executescript(
-            "CREATE TABLE session (id, title, directory, revert, model, tokens_input, tokens_output, time_created, time_updated);"
+            "CREATE TABLE session (id, title, directory, revert, model, tokens_input, tokens_output, time_created,"
+            " time_updated);"
             "CREATE TABLE message (id, session_id, time_created, data);"
             "CREATE TABLE part (id, message_id, session_id, data);"
             "CREATE TABLE session_message (id, session_id, type, seq, time_created, data);"
         )
     connection.close()
-    yield path
+    return path
 
 
 def refill(path: Path, rows: dict[str, list[tuple[Any, ...]]]) -> None:
@@ -191,7 +189,7 @@ def test_opencode(opencode: Path, message: Any, parts: list[Any], second: list[A
 
 
 @pytest.fixture(scope="module")
-def peri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def peri(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("p") / "threads.db"
     with sqlite3.connect(path) as connection:
         connection.executescript(
@@ -199,7 +197,7 @@ def peri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             "CREATE TABLE messages (message_id, thread_id, role, content, truncated, excluded, projection);"
         )
     connection.close()
-    yield path
+    return path
 
 
 @RELAXED

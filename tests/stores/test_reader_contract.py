@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from itertools import groupby
 from pathlib import Path
 
 import pytest
 
 from reach_tui.base.jsonio import dumps
+from reach_tui.base.sqlite_access import REGISTRY
 from reach_tui.model import StepKind
 from reach_tui.stores.catalog import open_store
 from reach_tui.stores.reader import Reader
@@ -59,6 +61,23 @@ def test_sessions_are_newest_first_and_found_by_id(reader: Reader) -> None:
 def test_two_runs_say_the_same(reader: Reader) -> None:
     assert list(reader.calls()) == list(reader.calls())
     assert list(reader.sessions()) == list(reader.sessions())
+
+
+def test_the_file_is_not_held_between_rows(reader: Reader) -> None:
+    """A reader that waits for a person must not keep the agent's `-wal` from being reset."""
+    for stream in (reader.calls(), reader.sessions(), reader.steps(next(reader.sessions()).id)):
+        next(iter(stream), None)
+        assert REGISTRY.open == {}
+
+
+def test_data_version_changes_with_the_file(reader: Reader, tmp_path: Path) -> None:
+    path = tmp_path / reader.path.name
+    shutil.copyfile(reader.path, path)
+    other = type(reader)(path)
+    before = other.data_version()
+    assert other.data_version() == before
+    Path(f"{path}-wal").write_bytes(b"more")
+    assert other.data_version() != before
 
 
 def test_calls_of_some_sessions_only(reader: Reader) -> None:

@@ -43,7 +43,7 @@ class NativeWriter:
         self._open: Connection | None = None
 
     def __enter__(self) -> Self:
-        if self.path.exists():
+        if self.path.exists() and self.path.stat().st_size:
             migrations.migrate(self.path)
         else:
             create(self.path)
@@ -231,6 +231,7 @@ class NativeWriter:
             try:
                 for sql, values in statements:
                     connection.execute(sql, values)
+                self._check_keys(connection)
                 for name in _ORDER:
                     if not (rows := self._rows[name]):
                         continue
@@ -248,6 +249,18 @@ class NativeWriter:
             raise StoreError(f"not written: {error}", self.path, hint) from error
         except DatabaseError as error:
             raise translate(error, self.path) from error
+
+    def _check_keys(self, connection: Connection) -> None:
+        """Raise `StoreError` rather than let a call take the place of another session's call of the same key."""
+        owners: dict[str, str] = {}
+        for row in self._rows["tool_call"]:
+            key, session_id = row["key"], row["session_id"]
+            if key not in owners:
+                stored = connection.execute("SELECT session_id FROM tool_call WHERE key = ?", (key,)).fetchone()
+                owners[key] = stored[0] if stored else session_id
+            if owners[key] != session_id:
+                what = f"call key {key!r} of session {session_id!r} is used by session {owners[key]!r}"
+                raise StoreError(f"not written: {what}", self.path, "give the calls keys of their own")
 
     def _connection(self) -> Connection:
         if self._open is None:

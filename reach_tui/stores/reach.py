@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from reach_tui.base.clock import parse_time
 from reach_tui.base.jsonio import BadJson, JsonValue, as_int, as_object, dumps, loads
-from reach_tui.base.sqlite import Connection, Schema, reading, schema_of, stamp, text_of
+from reach_tui.base.sqlite import Connection, Schema, reading, stamp, text_of
 from reach_tui.model import Candidate, Result, Route, Session, Slot, Step, StepKind, Thresholds, Tokens, ToolCall
 from reach_tui.native.event import Event
 from reach_tui.native.migrations import migrated_copy
@@ -85,7 +85,7 @@ class ReachReader:
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
         with reading(self.path) as connection:
-            older = schema_of(connection).user_version < VERSION
+            older = int(connection.execute("PRAGMA user_version").fetchone()[0]) < VERSION
             if not older:
                 yield connection
         if older:

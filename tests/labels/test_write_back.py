@@ -18,6 +18,7 @@ from reach_tui.base.errors import LabelError
 from reach_tui.base.sqlite import reading
 from reach_tui.labels.write_back import TABLE, write_back
 from reach_tui.model import Label
+from reach_tui.stores.catalog import open_store
 
 HOLD = """
 import sqlite3, sys
@@ -176,6 +177,18 @@ def test_no_database_is_one_clear_line(tmp_path: Path) -> None:
     assert path.read_text() == "{}\n"
     with pytest.raises(LabelError, match="no such file"):
         write_back(tmp_path / "none.db", [label()])
+
+
+@pytest.mark.parametrize("name", ["opencode/opencode-1.18.33.db", "peri/threads.db", "reach/shop.db"])
+def test_the_readers_see_the_same_store_as_before(tmp_path: Path, name: str) -> None:
+    copy = tmp_path / "trace.db"
+    shutil.copyfile(Path(__file__).resolve().parents[2] / "sample_traces" / name, copy)
+    before = open_store(copy).reader
+    calls, content = list(before.calls()), everything_else(copy)
+    first = calls[0]
+    assert write_back(copy, [label(first.key, store=before.kind, session_id=first.session_id)]) == 1
+    assert everything_else(copy) == content
+    assert list(open_store(copy).reader.calls()) == calls
 
 
 @pytest.mark.shared

@@ -176,6 +176,23 @@ def test_a_call_of_no_session_is_refused_in_one_line(path: Path) -> None:
     assert "add the session first" in caught.value.line()
 
 
+def test_a_key_of_another_session_is_refused_not_overwritten(path: Path) -> None:
+    with NativeWriter(path) as writer:
+        writer.add_session(SESSION)
+        writer.add_session(Session("reach", "s2"))
+        writer.add_call(CALL)
+    with pytest.raises(StoreError, match="'k1' of session 's2' is used by session 's1'"), NativeWriter(path) as writer:
+        writer.add_call(ToolCall("k1", "", "s2", "other"))
+    assert [(call.key, call.session_id) for call in ReachReader(path).calls()] == [("k1", "s1")]
+
+
+def test_an_empty_file_becomes_a_database(path: Path) -> None:
+    path.touch()
+    with NativeWriter(path) as writer:
+        writer.add_session(SESSION)
+    assert list(ReachReader(path).sessions()) == [SESSION]
+
+
 def test_an_exception_drops_what_was_not_yet_written(path: Path) -> None:
     def fail_half_way() -> None:
         with NativeWriter(path) as writer:

@@ -13,6 +13,8 @@ from reach_tui.detect.rules import Rule, When
 from reach_tui.detect.wrappers import Body
 from reach_tui.model import ToolCall
 
+STRONG = 0.9
+"""A text rule of at least this confidence stands, whatever exit status or envelope say."""
 _FLAGS = {True: "true", False: "false", None: "unset"}
 
 
@@ -53,11 +55,16 @@ class Case:
         return self.text[self.body.start : self.body.end]
 
     def find(self) -> Hit | None:
-        """The first rule that matches and whose conditions hold."""
+        """The first strong rule that matches and whose conditions hold, else the first of the weaker ones."""
+        weaker: Hit | None = None
         for rule in self.matcher.hits(self.view):
+            if weaker is not None and rule.confidence < STRONG:
+                continue
             if self.holds(rule.when) and (hit := self._locate(rule)):
-                return hit
-        return None
+                if rule.confidence >= STRONG or rule.verdict == "check_reported":
+                    return hit
+                weaker = weaker or hit
+        return weaker
 
     def _locate(self, rule: Rule) -> Hit | None:
         for start, end, fields in self.matcher.spans(rule, self.view):
@@ -101,10 +108,13 @@ class Case:
         return when.not_command is None or not self.matcher.contains(when.not_command, self.command)
 
     def _holds_values(self, when: When) -> bool:
+        for name, wanted in when.metadata.items():
+            if not self._value(wanted, self.call.metadata.get(name)):
+                return False
+        if not when.arguments:
+            return True
         arguments = self.call.arguments if isinstance(self.call.arguments, Mapping) else {}
-        return all(self._value(wanted, arguments.get(name)) for name, wanted in when.arguments.items()) and all(
-            self._value(wanted, self.call.metadata.get(name)) for name, wanted in when.metadata.items()
-        )
+        return all(self._value(wanted, arguments.get(name)) for name, wanted in when.arguments.items())
 
     def _value(self, wanted: str, value: JsonValue) -> bool:
         if wanted.startswith("~"):

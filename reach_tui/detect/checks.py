@@ -30,6 +30,7 @@ _TELLING = re.compile(
     r"(?i)error|fail|denied|not found|no such|cannot|could not|unable|invalid|missing|timed? ?out|refused|abort|错误|失败"
 )
 _SPAN = 300
+_ENVELOPE_OF_CONTENT = 4000  # characters: a longer answer of a reading tool is the content itself
 
 ENVELOPE_WORDS = {
     "json.is_error": "Flag and payload disagree: the payload says isError.",
@@ -149,7 +150,8 @@ def outcome_of_exit(case: Case, code: int, output: str | None = None) -> Outcome
 def may_be_envelope(case: Case) -> bool:
     """False where JSON is the content that was asked for: a file, a page, the output of a command that shows things."""
     if case.nature == "content":
-        return case.body.end - case.body.start < 4000 and not _names_json(case.call.arguments)
+        small = case.body.end - case.body.start < _ENVELOPE_OF_CONTENT
+        return small and (not _names_json(case.call.arguments) or '"error"' in case.own_text and '"content"' in case.own_text)
     return case.nature != "log" or not case.displays or case.command.startswith("curl")
 
 

@@ -8,7 +8,7 @@ from reach_tui.model import Result, ToolCall, Verdict
 _RESULT_FIELDS = ("result_text", "result", "output")
 
 
-def parse_record(line: str) -> ToolCall:
+def parse_record(line: str | bytes) -> ToolCall:
     """The call in one line. Raises `ValueError` that says what is wrong with it.
 
     `id` and `tool` are needed; `arguments` is an object or its JSON text; a missing result means the call was never answered.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from reach_tui.base.jsonio import JsonValue
 from reach_tui.detect import checks, envelope
-from reach_tui.detect.case import Case
+from reach_tui.detect.case import STRONG, Case
 from reach_tui.detect.codes import class_of_exit
 from reach_tui.detect.matcher import Hit, Matcher, Window, evidence_span, window
 from reach_tui.detect.rules import Family, RuleSet, load
@@ -19,8 +19,6 @@ from reach_tui.model import Evidence, ToolCall, Verdict
 RULES = Path(__file__).with_name("rules")
 """The rule files shipped with the package."""
 
-STRONG = 0.9
-"""A text rule of at least this confidence stands, whatever exit status or envelope say."""
 _FALLBACK = "any"
 _SHELL = "shell"
 _REST = 700  # characters of a long message that still tell its class
@@ -380,4 +378,4 @@ def view_of(text: str, nature: str) -> Window:
 @cache
 def default_engine() -> Engine:
     """The engine with the shipped rules; read and compiled on first use."""
-    return Engine(load(RULES))
+    return Engine(load(RULES, trusted=(RULES,)))

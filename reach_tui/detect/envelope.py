@@ -12,6 +12,7 @@ from reach_tui.detect.codes import class_of_code, is_failure_code
 LIMIT = 400_000
 """Longer texts are not parsed; their beginning is matched like any other."""
 _LITERAL_LIMIT = 20_000
+_NOTE_LIMIT = 1000
 _DEPTH = 5
 _INNER = (
     "response",
@@ -42,7 +43,7 @@ _REASONS = ("message", "msg", "error_message", "errorMessage", "detail", "reason
 _ITEM_RULES = frozenset(("json.is_error", "json.not_ok", "json.error"))
 _BESIDE = frozenset(
     "error errors err status code success ok type iserror is_error statuscode status_code meta _meta timestamp time requestid request_id "
-    "traceid trace_id path method url message detail response result data title instance version".split()
+    "traceid trace_id path method url message detail response result data instance version".split()
 )
 _BAD_STATUS = frozenset(("error", "failed", "failure", "fail", "exception"))
 _NOTHING = frozenset(("", "none", "null", "no", "false", "ok", "success", "0", "n/a", "(none)"))
@@ -73,8 +74,24 @@ def parse(text: str) -> JsonValue:
         return loads(text)
     except BadJson:
         pass
-    if len(text) > _LITERAL_LIMIT or "'" not in text:
+    if len(text) > _LITERAL_LIMIT:
         return None
+    return _leading_json(text) or (_literal(text) if "'" in text else None)
+
+
+def _leading_json(text: str) -> JsonValue:
+    """An object that a harness has put a note behind."""
+    start = len(text) - len(text.lstrip())
+    end = text.rfind("}") + 1
+    if text[start : start + 1] != "{" or not start < end < len(text.rstrip()) or len(text) - end > _NOTE_LIMIT:
+        return None
+    try:
+        return loads(text[start:end])
+    except BadJson:
+        return None
+
+
+def _literal(text: str) -> JsonValue:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an odd escape in somebody's literal is no news

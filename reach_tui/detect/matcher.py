@@ -17,7 +17,7 @@ _EVIDENCE = 300
 _FIELD = re.compile(r"\{(\w+)\}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Window:
     """A part of a text: its head and its tail, joined."""
 

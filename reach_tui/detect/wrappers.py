@@ -7,10 +7,10 @@ pi, OpenHands, AutoGen), read from its source or from recordings.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Body:
     """The part of a result's text that the tool wrote, as `text[start:end]`, and what its wrapper said."""
 
@@ -27,28 +27,32 @@ class Body:
     timed_out: bool = False
 
 
-_HEADS: tuple[tuple[re.Pattern[str], str | None], ...] = (
-    (re.compile(r"Tool execution failed: (?:[\w.-]{1,60} - )?"), "harness.tool_execution_failed"),
-    (re.compile(r"<tool_use_error>"), "harness.tool_use_error"),
-    (re.compile(r"Error (?:executing|calling) tool '?[\w.:-]{1,80}'?: "), "harness.tool_raised"),
-    (re.compile(r"ERROR:\r?\n"), "harness.error_block"),
-    (re.compile(r"<untrusted_context>\s*(?:Output: )?"), None),
-    (re.compile(r"Command: [^\n]*\nDirectory: [^\n]*\n(?:Stdout|Output): "), None),
-    (re.compile(r"(?:Chunk ID: \S+\n)?(?:Exit code: -?\d+\n)?Wall time: [^\n]*\n(?:Process [^\n]*\n)?(?:Original token count: \d+\n)?"
-                r"(?:Total output lines: \d+\n)?Output:\n"), None),
-    (re.compile(r"exitcode: -?\d+ \([^)\n]*\)\n(?:Code output:[ \n]?)?"), None),
-    (re.compile(r"The script ran, then exited with [^\n]*\n(?:Its output was:\n)?"), None),
-    (re.compile(r"<task id=\"[^\"\n]*\"[^>\n]*>\s*<task_result>\s*"), None),
-    (re.compile(r"task_id: [^\n]*\n+<task_result>\s*"), None),
-    (re.compile(r"child_thread_id: [^\n]*\n+"), None),
-    (re.compile(r"Exit code:? -?\d+\n"), None),
-    (re.compile(r"<error>\s*"), "harness.error_tag"),
-    (re.compile(r"<(?:output|stdout|stderr|result)>\s*"), None),
-    (re.compile(r"Content type \S+ cannot be simplified[^\n]*\n"), None),
-    (re.compile(r"Contents of (?:https?|file)://[^\n]*:\n"), None),
-    (re.compile(r"meta=\S+ content=\[TextContent\(type='text', text=['\"]"), None),
-)  # fmt: skip
-_HEAD_LETTERS = frozenset("TEW<Cetcm")
+_HEAD_PATTERNS: tuple[tuple[str, str, str | None], ...] = (
+    ("T", r"Tool execution failed: (?:[\w.-]{1,60} - )?", "harness.tool_execution_failed"),
+    ("T", r"The script ran, then exited with [^\n]*\n(?:Its output was:\n)?", None),
+    ("<", r"<tool_use_error>", "harness.tool_use_error"),
+    ("<", r"<error>\s*", "harness.error_tag"),
+    ("<", r"<untrusted_context>\s*(?:Output: )?", None),
+    ("<", r"<task id=\"[^\"\n]*\"[^>\n]*>\s*<task_result>\s*", None),
+    ("<", r"<(?:output|stdout|stderr|result)>\s*", None),
+    ("E", r"Error (?:executing|calling) tool '?[\w.:-]{1,80}'?: ", "harness.tool_raised"),
+    ("E", r"ERROR:\r?\n", "harness.error_block"),
+    ("E", r"Exit code:? -?\d+\n(?!Wall time)", None),
+    ("E", r"Exit code: -?\d+\nWall time: [^\n]*\n(?:Total output lines: \d+\n)?Output:\n", None),
+    ("C", r"Chunk ID: \S+\nWall time: [^\n]*\n(?:Process [^\n]*\n)?(?:Original token count: \d+\n)?Output:\n", None),
+    ("W", r"Wall time: [^\n]*\n(?:Process [^\n]*\n)?(?:Original token count: \d+\n)?(?:Total output lines: \d+\n)?Output:\n", None),
+    ("C", r"Command: [^\n]*\nDirectory: [^\n]*\n(?:Stdout|Output): ", None),
+    ("C", r"Content type \S+ cannot be simplified[^\n]*\n", None),
+    ("C", r"Contents of (?:https?|file)://[^\n]*:\n", None),
+    ("e", r"exitcode: -?\d+ \([^)\n]*\)\n(?:Code output:[ \n]?)?", None),
+    ("t", r"task_id: [^\n]*\n+<task_result>\s*", None),
+    ("c", r"child_thread_id: [^\n]*\n+", None),
+    ("m", r"meta=\S+ content=\[TextContent\(type='text', text=['\"]", None),
+)
+_HEADS: dict[str, list[tuple[re.Pattern[str], str | None]]] = {}
+for _letter, _pattern, _rule in _HEAD_PATTERNS:
+    _HEADS.setdefault(_letter, []).append((re.compile(_pattern), _rule))
+_EXIT_LETTERS = frozenset("eETCW")
 
 _HEAD_EXIT = re.compile(
     r"(?:exitcode: (-?\d+) \(|The script ran, then exited with (?:Unix |POSIX )?exit code: (-?\d+)|Exit code:? (-?\d+)\n|(?:Chunk ID: \S+\n)?Wall time: [^\n]*\nProcess exited with code (-?\d+)\n)"
@@ -65,12 +69,15 @@ _TAIL_EXIT = re.compile(
     r"|<(?:exit_code|returncode|exitcode)>(?P<h>-?\d+)</\w+>)[ \t]*$"
 )
 _FLAGGED_STATUS = re.compile(r"(?m)^\[Execution status: failed(?:, exit_code: (-?\d+))?\]\s*\Z")
-_TAILS = re.compile(
-    r"(?m)\s*(?:^\[Exit code: -?\d+\]|^<shellId: [^>\n]*>|^Command exited with code -?\d+|^\[Execution status: [^\]\n]*\]"
-    r"|^\[(?:The )?[Cc]ommand (?:completed|finished) with exit code [^\]\n]*\]|^\[Python Interpreter: [^\]\n]*\]"
-    r"|^\[Current working directory: [^\]\n]*\]|^Exit Code: -?\d+|^Process Group PGID: [^\n]*|^Signal: [^\n]*|^Background PIDs: [^\n]*"
-    r"|^Error: \(none\)|</untrusted_context>|</?(?:task_result|task|tool_use_error|output|stdout|stderr|error)>)\s*\Z"
+_TAIL_LINE = re.compile(
+    r"[ \t]*(?:\[Exit code: -?\d+\]|<shellId: [^>\n]*>|Command exited with code -?\d+|\[Execution status: [^\]\n]*\]"
+    r"|\[(?:The )?[Cc]ommand (?:completed|finished) with exit code [^\]\n]*\]|\[Python Interpreter: [^\]\n]*\]"
+    r"|\[Current working directory: [^\]\n]*\]|Exit Code: -?\d+|Process Group PGID: [^\n]*|Signal: [^\n]*"
+    r"|Background PIDs: [^\n]*|Error: \(none\)|\[Tool loop warning: [^\n]*)"
 )
+_CLOSING_TAG = re.compile(r"</(?:untrusted_context|task_result|task|tool_use_error|output|stdout|stderr|error)>\Z")
+_TAIL_LINE_LIMIT = 400
+_TAIL_LETTERS = frozenset("]>)0123456789es.")  # a mark ends in one of these: most texts are settled by that
 _TAIL_WINDOW = 400
 _TIMED_OUT = re.compile(r"(?:terminated command after exceeding timeout|Command (?:exceeded timeout|timed out))")
 
@@ -78,58 +85,66 @@ _TIMED_OUT = re.compile(r"(?:terminated command after exceeding timeout|Command 
 def unwrap(text: str, log: bool) -> Body:
     """The tool's own part of `text`. Marks of exit status are looked for only in the output of programs (`log`)."""
     body = Body(0, len(text))
-    if text[:1] in _HEAD_LETTERS or text[:1].isspace():
-        body = _strip_head(text, body, log)
+    first = text[:1]
+    if first in _HEADS or first.isspace():
+        _strip_head(text, body, log)
     if log:
-        body = _read_tail(text, body)
+        _read_tail(text, body)
     elif text[-1:] == ">":
-        body = _strip_tail(text, body)
+        _strip_tail(text, body)
     return body
 
 
-def _strip_head(text: str, body: Body, log: bool) -> Body:
+def _strip_head(text: str, body: Body, log: bool) -> None:
     start = len(text) - len(text.lstrip()) if text[:1].isspace() else 0
-    if log and (mark := _HEAD_EXIT.match(text, start)):
-        code = next(group for group in mark.groups() if group is not None)
-        body = replace(body, exit_code=_number(code), exit_span=mark.span())
+    if log and text[start : start + 1] in _EXIT_LETTERS and (mark := _HEAD_EXIT.match(text, start)):
+        body.exit_code = _number(next(group for group in mark.groups() if group is not None))
+        body.exit_span = mark.span()
     for _ in range(3):  # wrappers nest: codex around gemini's tags, Peri's around an Error:
-        for pattern, rule in _HEADS:
+        for pattern, rule in _HEADS.get(text[start : start + 1], ()):
             if hit := pattern.match(text, start):
                 start = hit.end()
                 if rule and body.failed is None:
-                    body = replace(body, failed=rule, failed_span=hit.span())
+                    body.failed, body.failed_span = rule, hit.span()
                 break
         else:
             break
-    return replace(body, start=start)
+    body.start = start
 
 
-def _read_tail(text: str, body: Body) -> Body:
+def _read_tail(text: str, body: Body) -> None:
     offset = max(body.start, len(text) - _TAIL_WINDOW)
     tail = text[offset:]
-    if body.exit_code is None and "xit" in tail:
+    if body.exit_code is None and ("xit" in tail or "returncode" in tail):
         for mark in _TAIL_EXIT.finditer(tail):
             code = next(group for name, group in mark.groupdict().items() if name != "weak" and group is not None)
-            span = (offset + mark.start(), offset + mark.end())
             if tail[mark.end() :].count("\n") <= 6:
-                body = replace(body, exit_code=_number(code), exit_span=span, weak_mark=mark["weak"] is not None)
-        if (flagged := _FLAGGED_STATUS.search(tail)) and body.exit_code is not None:
-            span = (offset + flagged.start(), offset + flagged.end())
-            body = replace(body, weak_mark=False, exit_span=span)
+                body.exit_code, body.weak_mark = _number(code), mark["weak"] is not None
+                body.exit_span = (offset + mark.start(), offset + mark.end())
+        if body.exit_code is not None and (flagged := _FLAGGED_STATUS.search(tail)):
+            body.weak_mark = False
+            body.exit_span = (offset + flagged.start(), offset + flagged.end())
     if "time" in tail and _TIMED_OUT.search(tail):
-        body = replace(body, timed_out=True)
-    return _strip_tail(text, body)
+        body.timed_out = True
+    _strip_tail(text, body)
 
 
-def _strip_tail(text: str, body: Body) -> Body:
+def _strip_tail(text: str, body: Body) -> None:
     end = body.end
-    for _ in range(6):
-        offset = max(body.start, end - _TAIL_WINDOW)
-        hit = _TAILS.search(text[offset:end])
-        if hit is None:
+    for _ in range(8):
+        while end > body.start and text[end - 1].isspace():
+            end -= 1
+        line_start = max(text.rfind("\n", body.start, end) + 1, body.start)
+        if end - line_start > _TAIL_LINE_LIMIT or end == line_start:
             break
-        end = offset + hit.start()
-    return replace(body, end=max(end, body.start))
+        line = text[line_start:end]
+        if line[-1] == ">" and (tag := _CLOSING_TAG.search(line)):
+            end = line_start + tag.start()
+        elif line[-1] in _TAIL_LETTERS and _TAIL_LINE.fullmatch(line):
+            end = line_start
+        else:
+            return
+        body.end = end
 
 
 def _number(text: str) -> int | None:

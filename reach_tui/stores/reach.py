@@ -6,18 +6,17 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from reach_tui.base.clock import parse_time
 from reach_tui.base.jsonio import BadJson, JsonValue, as_int, as_object, dumps, loads
-from reach_tui.base.sqlite import Connection, Schema, reading, stamp, text_of
+from reach_tui.base.sqlite import Connection, Row, Schema, reading, stamp, text_of
 from reach_tui.model import Candidate, Result, Route, Session, Slot, Step, StepKind, Thresholds, Tokens, ToolCall
 from reach_tui.native.event import Event
 from reach_tui.native.migrations import migrated_copy
 from reach_tui.native.schema import EVENT, MESSAGE, SESSION, SLOT, TOOL_CALL, VERSION, Table, is_native, missing_columns
 from reach_tui.stores.reader import Recognition, Trouble
 
-Columns = Mapping[str, Any]
 _KINDS = {kind.value: kind for kind in StepKind}
 
 
@@ -49,7 +48,7 @@ class ReachReader:
             order = "coalesce(started_at, ended_at) DESC, id"
             rows = connection.execute(f"SELECT {_names(SESSION)} FROM session ORDER BY {order}").fetchall()
         for row in rows:
-            yield _session(_columns(SESSION, row))
+            yield _session(row)
 
     def session(self, session_id: str) -> Session | None:
         """One session, None if there is none of that id."""
@@ -57,7 +56,7 @@ class ReachReader:
             row = connection.execute(
                 f"SELECT {_names(SESSION)} FROM session WHERE {_IS_ID}", _ids(session_id)
             ).fetchone()
-        return _session(_columns(SESSION, row)) if row else None
+        return _session(row) if row else None
 
     def steps(self, session_id: str) -> Iterator[Step]:
         """Messages, calls and decisions without a call, in the order of `seq`, numbered without gaps."""
@@ -87,21 +86,22 @@ class ReachReader:
         with reading(self.path) as connection:
             older = int(connection.execute("PRAGMA user_version").fetchone()[0]) < VERSION
             if not older:
+                connection.row_factory = Row
                 yield connection
         if older:
             with reading(migrated_copy(self.path)) as connection:
+                connection.row_factory = Row
                 yield connection
 
     def _story(self, session_id: str) -> tuple[list[Step], list[Trouble]]:
         with self._reading() as connection:
-            messages = list(_rows(connection, MESSAGE, session_id, "seq"))
-            calls = list(_rows(connection, TOOL_CALL, session_id, "seq"))
-            events = list(_rows(connection, EVENT, session_id, "id"))
-            slots = defaultdict(list)
+            messages = _rows(connection, MESSAGE, session_id, "seq")
+            calls = _rows(connection, TOOL_CALL, session_id, "seq")
+            events = _rows(connection, EVENT, session_id, "id")
+            slots: dict[str, list[Row]] = defaultdict(list)
             query = f"SELECT {_names(SLOT, 'slot')} FROM tool_call CROSS JOIN slot ON slot.call_key = tool_call.key"
             for row in connection.execute(f"{query} WHERE tool_call.{_IS_SESSION} ORDER BY position", _ids(session_id)):
-                columns = _columns(SLOT, row)
-                slots[text_of(columns["call_key"])].append(columns)
+                slots[text_of(row["call_key"])].append(row)
         return _Story(session_id, messages, calls, events, slots).tell()
 
 
@@ -118,17 +118,13 @@ def _names(table: Table, prefix: str | None = None) -> str:
     return ", ".join(f'{prefix}."{name}"' if prefix else f'"{name}"' for name in table.names)
 
 
-def _columns(table: Table, row: tuple[Any, ...]) -> Columns:
-    return dict(zip(table.names, row, strict=True))
-
-
-def _rows(connection: Connection, table: Table, session_id: str, order: str) -> Iterator[Columns]:
+def _rows(connection: Connection, table: Table, session_id: str, order: str) -> list[Row]:
     query = f"SELECT {_names(table)} FROM {table.name} WHERE {_IS_SESSION} ORDER BY {order}"
-    return (_columns(table, row) for row in connection.execute(query, _ids(session_id)))
+    return connection.execute(query, _ids(session_id)).fetchall()
 
 
 def _text(value: object) -> str | None:
-    return None if value is None else text_of(value)
+    return value if value is None or type(value) is str else text_of(value)
 
 
 def _number(value: object) -> float | None:
@@ -144,7 +140,7 @@ def _natural(value: object) -> int | None:
     return number if number is not None and number >= 0 else None
 
 
-def _session(row: Columns) -> Session:
+def _session(row: Row) -> Session:
     try:
         notes = loads(text_of(row["notes"])) if row["notes"] is not None else []
     except BadJson:
@@ -187,7 +183,7 @@ def _candidates(raw: object, problems: list[str]) -> tuple[Candidate, ...] | Non
     return tuple(sorted(found, key=lambda one: -one.score))
 
 
-def _event(row: Columns, problems: list[str]) -> Event:
+def _event(row: Row, problems: list[str]) -> Event:
     limits = [_number(row[name]) for name in ("t1", "gap", "floor")]
     t1, gap, floor = limits
     return Event(
@@ -241,10 +237,10 @@ class _Story:
     def __init__(
         self,
         session_id: str,
-        messages: list[Columns],
-        calls: list[Columns],
-        events: list[Columns],
-        slots: Mapping[str, list[Columns]],
+        messages: list[Row],
+        calls: list[Row],
+        events: list[Row],
+        slots: Mapping[str, list[Row]],
     ) -> None:
         self._session_id = session_id
         self._messages = messages
@@ -260,7 +256,7 @@ class _Story:
 
     def tell(self) -> tuple[list[Step], list[Trouble]]:
         """Steps numbered from 1, and what was not as it should be."""
-        rows: list[tuple[float, int, Columns | Event]] = [(_place(row["seq"]), 1, row) for row in self._messages]
+        rows: list[tuple[float, int, Row | Event]] = [(_place(row["seq"]), 1, row) for row in self._messages]
         rows += [(_place(row["seq"]), 2, row) for row in self._calls]
         rows += [(_place(event.seq), 0, event) for event, _ in self._loose]
         rows.sort(key=lambda item: item[:2])
@@ -283,7 +279,7 @@ class _Story:
     def _trouble(self, what: str, where: str) -> None:
         self._troubles.append(Trouble(what, where, self._session_id))
 
-    def _sort_event(self, row: Columns) -> None:
+    def _sort_event(self, row: Row) -> None:
         problems: list[str] = []
         event = _event(row, problems)
         where = f"event {text_of(row['id'])}"
@@ -299,7 +295,7 @@ class _Story:
         elif route := _route(event):
             self._routes[event.call_key] = route
 
-    def _message(self, number: int, turn: int, row: Columns) -> Step:
+    def _message(self, number: int, turn: int, row: Row) -> Step:
         kind = _KINDS.get(text_of(row["kind"]))
         if kind is None or kind is StepKind.CALL:
             self._trouble("unknown message kind", f"message {text_of(row['seq'])}: {text_of(row['kind'])}")
@@ -317,7 +313,7 @@ class _Story:
             inherited=inherited,
         )
 
-    def _call(self, number: int, turn: int, row: Columns, numbers: Mapping[float, int]) -> Step:
+    def _call(self, number: int, turn: int, row: Row, numbers: Mapping[float, int]) -> Step:
         key = text_of(row["key"])
         problems = [text_of(row["problem"])] if row["problem"] is not None else []
         arguments = self._json(row["arguments"], key, "arguments", problems)
@@ -362,7 +358,7 @@ class _Story:
         rows = self._slots.get(key)
         return tuple(self._slot(key, row, numbers) for row in rows) if rows else None
 
-    def _slot(self, key: str, row: Columns, numbers: Mapping[float, int]) -> Slot:
+    def _slot(self, key: str, row: Row, numbers: Mapping[float, int]) -> Slot:
         confidence = _number(row["confidence"])
         origin_step = _natural(row["origin_step"])
         return Slot(

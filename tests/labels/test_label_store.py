@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from reach_tui.base.errors import LabelError
 from reach_tui.labels.store import LabelStore, default_path
@@ -161,6 +163,51 @@ def test_redo_follows_undo_until_a_new_label(path: Path) -> None:
         store.undo("dev")
         store.undo("dev")
         assert forced(store) == {}
+
+
+OPERATION = st.one_of(
+    st.sampled_from(["undo", "redo", "reopen"]),
+    st.lists(
+        st.tuples(st.sampled_from(["c1", "c2", None]), st.sampled_from(["loop_repetition", "stale_context", None])),
+        min_size=1,
+        max_size=3,
+    ),
+)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(["dev", "eve"]), OPERATION), max_size=25))
+def test_undo_and_redo_agree_with_a_stack_of_states(
+    tmp_path_factory: pytest.TempPathFactory, operations: list[tuple[str, str | list[tuple[str | None, str | None]]]]
+) -> None:
+    path = tmp_path_factory.mktemp("undo") / "labels.db"
+    past: dict[str, list[dict[str | None, str | None]]] = {"dev": [{}], "eve": [{}]}
+    future: dict[str, list[dict[str | None, str | None]]] = {"dev": [], "eve": []}
+    store = LabelStore.open(path)
+    for by, operation in operations:
+        if operation == "undo":
+            assert (store.undo(by) is None) == (len(past[by]) == 1)
+            if len(past[by]) > 1:
+                future[by].append(past[by].pop())
+        elif operation == "redo":
+            assert (store.redo(by) is None) == (not future[by])
+            if future[by]:
+                past[by].append(future[by].pop())
+        elif isinstance(operation, list):
+            store.save_many([label(call, category, by=by) for call, category in operation])
+            past[by].append(past[by][-1] | dict(operation))
+            future[by].clear()
+        else:
+            store.close()
+            store = LabelStore.open(path)
+        expected = {
+            (call, who): category
+            for who, states in past.items()
+            for call, category in states[-1].items()
+            if category is not None
+        }
+        assert forced(store) == expected
+    store.close()
 
 
 def test_a_batch_is_undone_in_one_step(path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar
@@ -26,8 +27,9 @@ from reach_tui.stores.opencode_parts import (
 from reach_tui.stores.opencode_v2 import model_name, tell_row
 from reach_tui.stores.reader import Recognition, Trouble
 
-_SESSIONS_AT_ONCE = 40
+_SESSIONS_AT_ONCE = 20
 _MESSAGES_AT_ONCE = 200
+_PARTS_AT_ONCE = 250
 _FORK = re.compile(r"\A(.*) \(fork #(\d+)\)\Z", re.DOTALL)
 _TOOL_PARTS = """SELECT id, CAST(data AS BLOB) FROM part WHERE session_id = ? AND data LIKE '%"tool"%'"""
 _SESSION_COLUMNS = (
@@ -204,9 +206,21 @@ class _Fetch:
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
-        self.message = columns_of(connection, "message")
-        self.part = columns_of(connection, "part")
-        self.second = columns_of(connection, "session_message")
+
+    @cached_property
+    def message(self) -> frozenset[str]:
+        """Columns of `message`."""
+        return columns_of(self.connection, "message")
+
+    @cached_property
+    def part(self) -> frozenset[str]:
+        """Columns of `part`."""
+        return columns_of(self.connection, "part")
+
+    @cached_property
+    def second(self) -> frozenset[str]:
+        """Columns of `session_message`."""
+        return columns_of(self.connection, "session_message")
 
     def chapters(self, ids: Sequence[str]) -> list[_Chapter]:
         """The sessions with their messages in order, without parts."""
@@ -219,7 +233,7 @@ class _Fetch:
                 f"SELECT rowid, {columns}, CAST(data AS BLOB) FROM message WHERE session_id IN ({marks}) "
                 "ORDER BY session_id, time_created, id"
             )
-            for row, session, identifier, created, data in self.connection.execute(query, ids):
+            for row, session, identifier, created, data in self.connection.execute(query, ids).fetchall():
                 message = decode_message(row, text_of(identifier), created, data)
                 chapters[text_of(session)].rows.append(_Row(message.at or 0, message))
         if self.part:
@@ -274,16 +288,27 @@ class _Fetch:
                 chapters[session].rows.sort(key=lambda row: row.at)
 
     def parts(self, messages: Sequence[int]) -> dict[int, list[Part]]:
-        """The parts of messages (by rowid), each message's by id."""
+        """The parts of messages (by rowid), each message's by id.
+
+        A few hundred rows are read at a time and decoded between the reads: then a live writer can reset its `-wal`,
+        however many parts a message has.
+        """
         found: dict[int, list[Part]] = {}
         if not messages or not self.part:
             return found
         query = (
-            "SELECT m.rowid, p.id, CAST(p.data AS BLOB) FROM message m CROSS JOIN part p ON p.message_id = m.id "
+            "SELECT m.rowid, p.rowid FROM message m CROSS JOIN part p ON p.message_id = m.id "
             f"WHERE m.rowid IN ({','.join('?' * len(messages))}) ORDER BY m.rowid, p.id"
         )
-        for message, identifier, data in self.connection.execute(query, messages):
-            found.setdefault(message, []).append(_part(identifier, data))
+        places = self.connection.execute(query, messages).fetchall()  # from the indexes alone
+        for start in range(0, len(places), _PARTS_AT_ONCE):
+            some = places[start : start + _PARTS_AT_ONCE]
+            query = f"SELECT rowid, id, CAST(data AS BLOB) FROM part WHERE rowid IN ({','.join('?' * len(some))})"
+            rows = self.connection.execute(query, [part for _, part in some]).fetchall()
+            by_row = {row: _part(identifier, data) for row, identifier, data in rows}
+            for message, part in some:
+                if part in by_row:  # else deleted meanwhile
+                    found.setdefault(message, []).append(by_row[part])
         return found
 
     def strays(self, session: str) -> list[Part]:

@@ -135,7 +135,7 @@ class _Rows:
         """The decoded messages of a thread, in the order they were written."""
         decoded = []
         references = []
-        rows = self.connection.execute(self.query, (thread,))
+        rows = self.connection.execute(self.query, (thread,)).fetchall()  # decoded when the file is no longer held
         for row, identifier, role, excluded, truncated, projection, body in rows:
             name = text_of(identifier)
             message = Message(name or f"row {row}", text_of(role), uuid_time(name))

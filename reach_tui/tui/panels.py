@@ -138,34 +138,32 @@ def route_lines(route: Route | None, width: int, glyphs: Glyphs) -> list[Line]:
     if route is None:
         return [heading("route", width, glyphs), [("not recorded by this store", "dim")]]
     lines = [heading(f"route · {route.basis} · {route.intent}"[: width - 4], width, glyphs)]
-    name_width = max(6, min(16, width // 4))
-    bar_width = max(8, width - name_width - 14)
-    lines += [
-        _candidate(one, index, route, name_width, bar_width, glyphs) for index, one in enumerate(route.candidates[:5])
-    ]
+    name_width = max(6, min(18, width // 3))
+    bar_width = max(8, width - name_width - 6)
+    for index, one in enumerate(route.candidates[:5]):
+        lines.append(
+            _candidate(one, first=index == 0, route=route, name_width=name_width, bar_width=bar_width, glyphs=glyphs)
+        )
     if not route.candidates:
         lines.append([("no candidate", "dim")])
-    limits = route.thresholds
-    gap = route.gap
+    limits, gap = route.thresholds, route.gap
     compare = "–" if gap is None else f"{gap:.2f} {'≥' if gap >= limits.gap else '<'} {limits.gap:.2f}"
     decision = {"execute": "good", "clarify": "fair", "no_capability": "bad"}.get(route.decision, "text")
-    lines.append(
-        [("gap ", "dim"), (compare, "text"), ("  → ", "dim"), (one_line(route.decision), decision),
-         (f"   {glyphs.threshold} {limits.floor:.2f} {limits.t1:.2f}", "threshold")]
-    )  # fmt: skip
+    legend = f"  {glyphs.threshold}{limits.floor:.2f} {glyphs.threshold}{limits.t1:.2f}"
+    line: Line = [("gap ", "dim"), (compare, "text"), (" → ", "dim"), (one_line(route.decision), decision)]
+    lines.append([*line, (legend, "threshold")] if width_of(line) + len(legend) <= width else line)
     return lines
 
 
-def _candidate(one: Candidate, index: int, route: Route, name_width: int, bar_width: int, glyphs: Glyphs) -> Line:
+def _candidate(one: Candidate, *, first: bool, route: Route, name_width: int, bar_width: int, glyphs: Glyphs) -> Line:
     cells = [glyphs.bar if (cell + 0.5) / bar_width <= one.score else glyphs.bar_empty for cell in range(bar_width)]
     styles = ["bar" if cell == glyphs.bar else "bar-empty" for cell in cells]
     for limit in (route.thresholds.floor, route.thresholds.t1):
         position = min(bar_width - 1, max(0, round(limit * bar_width)))
         cells[position], styles[position] = glyphs.threshold, "threshold"
-    line: Line = [(fit(one.name, name_width), "text" if index else "title"), (" ", "text")]
+    line: Line = [(fit(one.name, name_width), "title" if first else "text"), (" ", "text")]
     line += list(zip(cells, styles, strict=True))
-    word = "chose" if index == 0 and route.decision == "execute" else ""
-    return [*line, (f" {one.score:4.2f} ", "text"), (word, "good")]
+    return [*line, (f" {one.score:4.2f}", "title" if first else "text")]
 
 
 def slot_lines(slots: Sequence[Slot] | None, width: int, glyphs: Glyphs) -> list[Line]:
@@ -176,7 +174,7 @@ def slot_lines(slots: Sequence[Slot] | None, width: int, glyphs: Glyphs) -> list
     lines = [heading(f"slots · {basis}", width, glyphs)]
     if not slots:
         lines.append([("the call needs none", "dim")])
-    name_width = max(6, min(14, width // 4))
+    name_width = max(6, min(16, width // 3))
     for slot in slots:
         tail = [("   –", "dim")] if slot.confidence is None else _dots(slot.confidence, glyphs)
         matches = "" if slot.matches is None else f" {slot.matches}×"

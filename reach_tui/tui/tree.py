@@ -73,11 +73,15 @@ def _rank(entry: Entry, sort: str) -> tuple[int, int, int]:
 def _rows_of(
     family: list[tuple[Entry, int]], folds: dict[Key, bool], *, unfold_all: bool
 ) -> Iterable[tuple[Key, SessionRow]]:
-    root = family[0][0]
-    rest = len(family) - 1
-    hides = any(entry.judged.counts and entry.judged.counts.counts.hidden for entry, _ in family[1:])
-    unfolded = bool(rest) and folds.get(root.key, unfold_all or hides)
-    yield root.key, SessionRow(root.source, root.judged, 0, rest, unfolded)
-    if unfolded:
-        for entry, depth in family[1:]:
-            yield entry.key, SessionRow(entry.source, entry.judged, min(depth, 3))
+    root, below = family[0][0], family[1:]
+    wish = folds.get(root.key, True if unfold_all else None)
+    if wish is None:  # until the person says otherwise: only the sub-agents that hide errors
+        shown = [(entry, depth) for entry, depth in below if entry.judged.counts and entry.judged.counts.counts.hidden]
+    else:
+        shown = below if wish else []
+    yield (
+        root.key,
+        SessionRow(root.source, root.judged, 0, len(below), unfolded=bool(below) and len(shown) == len(below)),
+    )
+    for entry, depth in shown:
+        yield entry.key, SessionRow(entry.source, entry.judged, min(depth, 3))

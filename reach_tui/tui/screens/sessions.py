@@ -42,6 +42,10 @@ class SessionList(LineList):
         super().__init__(id="list")
         self.rows: list[tuple[Key, SessionRow]] = []
         self.several = False
+        self.advice: list[str] = []
+
+    def empty_line(self, index: int, width: int) -> Line:
+        return [(f"  {self.advice[index - 1]}", "dim")] if 0 < index <= len(self.advice) else []
 
     def line_at(self, index: int, width: int) -> Line:
         app = cast("ReachApp", self.app)
@@ -232,6 +236,7 @@ class SessionsScreen(ListScreen):
             keep = lambda entry: terms.matches(entry.judged, f"{entry.source.kind} {entry.source.name}")  # noqa: E731
         rows.rows = visible_rows(list(self.entries.values()), self.sort, keep, self.folds)
         rows.several = len(self.sources) > 1
+        rows.advice = self._advice()
         rows.set_count(len(rows.rows))
         where = next((index for index, (key, _) in enumerate(rows.rows) if key == chosen), None)
         with self.prevent(LineList.Highlighted):
@@ -239,10 +244,27 @@ class SessionsScreen(ListScreen):
         self._sums = self._totals()
         self._refresh_bars()
 
+    def _advice(self) -> list[str]:
+        """What an empty list says."""
+        if not self._listed:
+            return ["reading the sessions …"]
+        if self.entries:
+            return ["no session matches the filter", "Escape clears it"]
+        return [
+            "no sessions here",
+            "name a database or folder of your agent:  reach-tui PATH",
+            "or look at the samples:                   reach-tui demo",
+            *(["! lists what could not be read"] if self.problems else []),
+        ]
+
     def _worst(self, rows: list[tuple[Key, SessionRow]]) -> int:
         if self.sort != "hidden" or not rows:
             return 0
-        family = rows[:1] + [row for row in rows[1 : 1 + rows[0][1].children] if row[1].depth]
+        family = rows[:1]
+        for row in rows[1:]:
+            if not row[1].depth:
+                break
+            family.append(row)
         hidden = [row.judged.counts.counts.hidden if row.judged.counts else 0 for _, row in family]
         return hidden.index(max(hidden))
 
@@ -388,7 +410,7 @@ class SessionsScreen(ListScreen):
         if not self._listed:
             return "reading the sessions …"
         if not self.entries:
-            return "no sessions here: run an agent, or name a database (reach-tui PATH); `reach-tui demo` shows samples"
+            return "no sessions"
         if self.filter is not None:
             return f"{shown} of {len(self.entries):,} · {self.filter.understood}"
         total, hiding = self._sums

@@ -91,10 +91,14 @@ class LineView(ScrollView, can_focus=True):
         """True for the line that is drawn as chosen."""
         return False
 
+    def empty_line(self, index: int, width: int) -> Line:
+        """What stands in a view without lines: what to do next."""
+        return []
+
     def render_line(self, y: int) -> Strip:
         index, width = y + int(self.scroll_offset.y), self.line_width
         if not 0 <= index < self._count:
-            return to_strip([], width, self)
+            return to_strip(self.empty_line(index, width) if not self._count else [], width, self)
         key = (index, width, self.is_cursor(index))
         strip = self._strips.get(key)
         if strip is None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -38,6 +39,7 @@ from reach_tui.base.sqlite_access import (
     private_copy,
     real_path,
     stamp,
+    wal_grows,
 )
 from reach_tui.base.text import scrub_surrogates
 
@@ -66,6 +68,8 @@ __all__ = [
 
 BUSY_SECONDS = 3.0
 """How long a reader waits for another process's lock before it gives up with a clear line."""
+_GIVE_WAY_SECONDS = 0.01
+"""How long a live writer gets for a checkpoint without readers when its `-wal` grows."""
 _MODES = {
     Access.LIVE: "mode=ro",
     Access.FROZEN: "mode=ro&immutable=1",
@@ -97,6 +101,8 @@ def reading(path: Path, *, busy_seconds: float = BUSY_SECONDS) -> Iterator[Conne
         entry.count += 1
     connection: Connection | None = None
     try:
+        if entry.access is Access.LIVE and wal_grows(path, real):
+            time.sleep(_GIVE_WAY_SECONDS)
         connection = _connect(path, entry, busy_seconds)
         yield connection
     except sqlite3.Error as error:

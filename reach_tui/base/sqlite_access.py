@@ -25,6 +25,7 @@ MAGIC = b"SQLite format 3\x00"
 SUFFIXES = frozenset({".db", ".sqlite", ".sqlite3", ".vscdb"})
 """Endings by which a database is known even where its head says nothing."""
 _SHM_DEADMAN = 128  # every live WAL connection holds a shared lock on this byte of the -shm file
+_USUAL_WAL = 4_200_000  # 1,000 pages of 4 kB with their headers
 _COPY_LIMIT = 8 << 30
 _COPIED = ("", "-wal", "-journal")
 _COPY_TRIES = 3
@@ -57,6 +58,9 @@ class Registry:
     open: dict[str, Opened] = field(default_factory=dict)
     """By real path. The way found first is shared until the last connection closes."""
     copies: dict[str, tuple[tuple[int, ...], Path]] = field(default_factory=dict)
+
+    wal_sizes: dict[str, int] = field(default_factory=dict)
+    """Sizes of live `-wal` files when last looked at."""
 
     def release(self, real: str) -> None:
         """One connection less on the file (a real path)."""
@@ -176,6 +180,17 @@ def wal_bytes(path: Path) -> int:
         return os.stat(f"{path}-wal").st_size
     except (OSError, ValueError):
         return 0
+
+
+def wal_grows(path: Path, real: str) -> bool:
+    """True if a live `-wal` is past SQLite's usual checkpoint and larger than when last asked.
+
+    Then its writer found a reader each time that it could have begun anew at the start of the file.
+    """
+    size = wal_bytes(path)
+    known = REGISTRY.wal_sizes.get(real, size)
+    REGISTRY.wal_sizes[real] = size
+    return size > max(known, _USUAL_WAL)
 
 
 def held_by_another(path: Path) -> bool:

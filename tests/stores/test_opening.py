@@ -16,7 +16,7 @@ import pytest
 
 from reach_tui.base.errors import StoreError
 from reach_tui.base.sqlite import Access, access_of, open_owned, reading
-from reach_tui.base.sqlite_access import held_by_another
+from reach_tui.base.sqlite_access import held_by_another, wal_grows
 
 ROOT = Path(__file__).resolve().parents[2]
 NOBODY = 65534
@@ -326,3 +326,15 @@ def test_file_names_with_signs_of_an_address(tmp_path: Path) -> None:
         shutil.copyfile(leave(tmp_path, "closed"), path)
         assert count(path) == 3
         (tmp_path / "agent.db").unlink()
+
+
+def test_a_growing_wal_is_noticed(tmp_path: Path) -> None:
+    """Then readers wait a moment, so that the writer's checkpoint finds the file without them."""
+    path = tmp_path / "agent.db"
+    wal = Path(f"{path}-wal")
+    grows = []
+    for size in (0, 1_000_000, 6_000_000, 6_000_000, 7_000_000, 5_000_000):
+        with wal.open("wb") as file:
+            file.truncate(size)
+        grows.append(wal_grows(path, str(path)))
+    assert grows == [False, False, True, False, True, False]

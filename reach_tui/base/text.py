@@ -32,9 +32,14 @@ def clean(text: str) -> str:
     return _SURROGATES.sub("\ufffd", _BIDI.sub("\u2426", text))
 
 
+def inline(text: str) -> str:
+    """`clean` text on one line, runs of breaks and tabs folded to one blank; blanks at the ends stay."""
+    return text if text.isascii() and text.isprintable() else _BREAKS.sub(" ", clean(text))
+
+
 def one_line(text: str) -> str:
-    """`clean` text on one line, runs of breaks and tabs folded to one blank."""
-    return _BREAKS.sub(" ", clean(text)).strip()
+    """`inline` text without blanks at its ends."""
+    return inline(text).strip()
 
 
 def scrub_surrogates(text: str) -> str:

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from rich.cells import cell_len, set_cell_size
 
-from reach_tui.base.text import clean, one_line
+from reach_tui.base.text import inline, one_line
 
 Piece: TypeAlias = tuple[str, str]
 """Text without control characters, and a style's name (`styles.NAMES`)."""
@@ -33,7 +33,7 @@ def fit(text: str, width: int, *, right: bool = False) -> str:
 
 def cut(text: str, width: int) -> str:
     """Like `fit`, but blanks at the beginning stay: for code."""
-    text = clean(text[: width * 4]).replace("\n", " ").expandtabs(4)
+    text = inline(text[: width * 4].expandtabs(4))
     size = cell_len(text)
     if size > width:
         text = set_cell_size(text, width - 1) + ELLIPSIS if width > 1 else ELLIPSIS
@@ -47,10 +47,14 @@ def width_of(line: Line) -> int:
 
 
 def padded(line: Line, width: int, style: str = "text") -> Line:
-    """`line` in exactly `width` cells: the last pieces are cut, or blanks are added."""
+    """`line` in exactly `width` cells: the last pieces are cut, or blanks are added.
+
+    Every line passes here on its way to the screen: what is no printable text is cleaned, wherever it came from.
+    """
     result: Line = []
     left = width
-    for text, name in line:
+    for raw, name in line:
+        text = inline(raw)
         size = cell_len(text)
         if size > left:
             if left > 0:

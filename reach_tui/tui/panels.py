@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 
 from reach_tui.base.jsonio import JsonValue, dumps
 from reach_tui.base.text import clean, one_line
@@ -60,12 +60,12 @@ def _message(judged: JudgedStep, width: int, style: Style) -> list[Line]:
     step = judged.step
     words = {StepKind.RAW: "a row that could not be read, as it stands", StepKind.REASONING: "the model's reasoning"}
     head = words.get(step.kind, str(step.kind))
-    if step.inherited:
-        head += " · copied from the parent session, not counted"
-    if not step.visible:
-        head += " · compacted away: the model no longer saw this"
     text = clean(step.text[: style.limit])
     lines: list[Line] = [heading(f"step {step.number} · {head}", width, style.glyphs)]
+    if step.inherited:
+        lines.append([("copied from the parent session, not counted", "soft")])
+    if not step.visible:
+        lines.append([("compacted away: the model no longer saw this", "soft")])
     lines += [[(row, "text")] for row in wrap(text, width)]
     if len(step.text) > style.limit:
         lines.append([(f"… {len(step.text) - style.limit:,} more characters: Enter shows all", "key")])
@@ -84,7 +84,7 @@ def verdict_lines(judged: JudgedCall, width: int, style: Style, where: str = "")
     if verdict.rule:
         right = [("rule ", "dim"), (one_line(verdict.rule), "text"), (f"  {verdict.confidence:.0%}", "title")]
     fits = width_of(left) + width_of(right) < width
-    lines = [spread(left, right, width)] if fits else [padded(left, width), *([right] if right else [])]
+    lines = [spread(left, right, width)] if fits else [padded(left, width), *([padded(right, width)] if right else [])]
     lines += [[(row, "text")] for row in wrap(sentence(judged), width)[:3]]
     if judged.label is not None:
         label = judged.label
@@ -178,8 +178,8 @@ def slot_lines(slots: Sequence[Slot] | None, width: int, glyphs: Glyphs) -> list
     for slot in slots:
         tail = [("   –", "dim")] if slot.confidence is None else _dots(slot.confidence, glyphs)
         matches = "" if slot.matches is None else f" {slot.matches}×"
-        origin = one_line(slot.origin or slot.source)
-        middle = f"{slot.source} {origin}" if slot.origin and not origin.startswith(slot.source) else origin
+        source, origin = one_line(slot.source), one_line(slot.origin or slot.source)
+        middle = f"{source} {origin}" if slot.origin and not origin.startswith(source) else origin
         value = "" if slot.value is None else one_line(slot.value if isinstance(slot.value, str) else dumps(slot.value))
         left: Line = [(fit(slot.name, name_width), "title"), (f" {middle}{matches} ", "dim"), (value, "text")]
         lines.append(spread(left, list(tail), width))
@@ -280,10 +280,11 @@ def argument_lines(call: ToolCall, width: int, style: Style) -> list[Line]:
 def _argument(name: str, value: JsonValue, width: int, style: Style) -> list[Line]:
     text = clean(value if isinstance(value, str) else dumps(value))
     most = 6 if style.limit <= PREVIEW else 4000
-    name = one_line(name)[:40]
-    rows = hard_wrap(text[: width * (most + 1)], max(8, width - len(name) - 2))
-    lines: list[Line] = [[(f"{name}: ", "dim"), (rows[0], "text")]]
-    lines += [[(" " * (len(name) + 2), "dim"), (row, "text")] for row in rows[1:most]]
+    head = f"{set_cell_size(one_line(name)[:40], min(cell_len(one_line(name)[:40]), width - 10))}: "
+    indent = cell_len(head)
+    rows = hard_wrap(text[: width * (most + 1)], width - indent)
+    lines: list[Line] = [[(head, "dim"), (rows[0], "text")]]
+    lines += [[(" " * indent, "dim"), (row, "text")] for row in rows[1:most]]
     if len(rows) > most or len(text) > width * (most + 1):
         lines.append([(f"… {len(text):,} characters in all: Enter shows more", "key")])
     return lines

@@ -80,12 +80,6 @@ def screen_text(app: ReachApp) -> str:
     return "\n".join(strip.text.rstrip() for strip in strips) + "\n"
 
 
-def screen_output(app: ReachApp) -> str:
-    """Everything that would be written to the terminal for the screen, control sequences of ours included."""
-    width, height = app.size
-    return "".join(segment.text for strip in app.screen._compositor.render_strips() for segment in strip.crop(0, width))
-
-
 def assert_golden(name: str, text: str) -> None:
     """The text equals the stored one; `REACH_TUI_GOLDENS=write` stores it."""
     path = GOLDENS / f"{name}.txt"

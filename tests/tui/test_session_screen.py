@@ -55,7 +55,7 @@ async def test_n_and_p_walk_every_failure_and_nothing_else() -> None:
             assert screen.current is not None
             seen.append(screen.current.step.number)
         folded = {row.index: row.repeats for row in screen.step_list.rows if row.repeats > 1}
-        covered = {number for number in seen}
+        covered = set(seen)
         for index, repeats in folded.items():
             covered |= {screen.step_list.steps[index + extra].step.number for extra in range(repeats)}
         assert covered >= set(failures)

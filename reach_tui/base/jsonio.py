@@ -52,6 +52,28 @@ def dumps(value: object, *, indent: int | None = None) -> str:
     return scrub_surrogates(json.dumps(value, ensure_ascii=False, indent=indent, separators=separators))
 
 
+def encode_fast(value: object) -> str:
+    """`dumps` at a third of its time, for records that are printed, not hashed: floats may be spelled otherwise."""
+    try:
+        return msgspec.json.encode(value).decode()
+    except (UnicodeError, RecursionError, TypeError, OverflowError):  # lone surrogates, depth, integers beyond 64 bits
+        return dumps(value)
+
+
+DEEPEST = 200
+
+
+def shallow(value: JsonValue, levels: int = DEEPEST) -> JsonValue:
+    """`value` with what is nested deeper than `levels` replaced by a mark, so that any code may walk it."""
+    if levels == 0 and isinstance(value, list | dict):
+        return f"[cut: nested deeper than {DEEPEST} levels]"
+    if isinstance(value, list):
+        return [shallow(item, levels - 1) for item in value]
+    if isinstance(value, dict):
+        return {key: shallow(item, levels - 1) for key, item in value.items()}
+    return value
+
+
 def as_object(value: JsonValue) -> dict[str, JsonValue]:
     """`value` if it is a JSON object, else an empty one."""
     return value if isinstance(value, dict) else {}

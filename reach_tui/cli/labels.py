@@ -125,7 +125,7 @@ def import_labels(path: Path, file: Path, as_json: bool, labels_file: Path | Non
         say(f"{file}: line {problem.line}: {problem.what}")
     if elsewhere:
         say(f"{file}: {len(elsewhere)} labels are for sessions that are not in {path}: not taken — name their trace")
-    counts = {"imported": new, "known": known, "elsewhere": len(elsewhere), "refused": len(found.problems)}
+    counts: Record = {"imported": new, "known": known, "elsewhere": len(elsewhere), "refused": len(found.problems)}
     click.echo(encode(counts) if as_json else f"{new} labels imported, {known} were here already")
     return BAD_INPUT if found.problems else traces.exit_code()
 
@@ -155,6 +155,6 @@ def write_back(path: Path, as_json: bool, labels_file: Path | None) -> int:
             say(error.line())
             refused += 1
             continue
-        record = {"path": source.name, "table": "reach_label", "labels": written}
+        record: Record = {"path": source.name, "table": "reach_label", "labels": written}
         click.echo(encode(record) if as_json else one_line(f"{source.name}: {written} labels in table reach_label"))
     return BAD_INPUT if refused else traces.exit_code()

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from reach_tui.base.jsonio import JsonValue
 
 BAD_INPUT = 2
-DEPTH_SHOWN = 200
 _BATCH = 200  # table rows laid out at once
 # Valid inside JSON strings and nowhere else in JSON; some terminals obey them, so they are escaped.
 _OBEYED = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
@@ -49,27 +48,15 @@ def say(line: str) -> None:
     click.echo(f"reach-tui: {one_line(line)}", err=True)
 
 
-def encode(value: object, *, indent: int | None = None) -> str:
-    """JSON text that is safe on a terminal. What is nested too deeply is cut at `DEPTH_SHOWN` levels, with a mark."""
-    from reach_tui.base.jsonio import dumps
+def encode(value: JsonValue) -> str:
+    """JSON text that is safe on a terminal. What is nested too deeply is cut, with a mark."""
+    from reach_tui.base.jsonio import encode_fast, shallow
 
     try:
-        text = dumps(value, indent=indent)
+        text = encode_fast(value)
     except RecursionError:
-        text = dumps(_shallow(value, DEPTH_SHOWN), indent=indent)
+        text = encode_fast(shallow(value))
     return _OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
-
-
-def _shallow(value: object, levels: int) -> object:
-    if isinstance(value, dict):
-        if levels == 0:
-            return f"[cut: nested deeper than {DEPTH_SHOWN} levels]"
-        return {key: _shallow(item, levels - 1) for key, item in value.items()}
-    if isinstance(value, list):
-        if levels == 0:
-            return f"[cut: nested deeper than {DEPTH_SHOWN} levels]"
-        return [_shallow(item, levels - 1) for item in value]
-    return value
 
 
 def record_options(command: Command) -> Command:

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from reach_tui.base.jsonio import JsonValue
+from reach_tui.base.jsonio import JsonValue, shallow
 from reach_tui.export.redact import Redactor
 
 Record = dict[str, JsonValue]
@@ -32,7 +32,8 @@ class Document:
 def make_document(
     session: Record, steps: Sequence[Record], calls: Sequence[Record], *, redact: bool = True, limit: int = LIMIT
 ) -> Document:
-    """The document of a session. `limit`: characters of a result that are kept, 0 for all of it."""
+    """The document of a session. `limit`: characters of a result that are kept, 0 for all. Deep arguments are cut."""
+    calls = [{key: shallow(value) for key, value in call.items()} for call in calls]
     hashes = [_digest(call.get("result")) for call in calls]
     counts: Mapping[str, int] | None = None
     if redact:

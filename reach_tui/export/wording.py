@@ -49,16 +49,7 @@ def redaction_words(document: Document) -> str:
 
 def pretty(value: JsonValue) -> str:
     """Arguments for reading: indented JSON, or the raw text where they are none."""
-    if isinstance(value, str):
-        return value
-    try:
-        return dumps(value, indent=2)
-    except RecursionError:
-        pass
-    try:  # on one line it reaches deeper
-        return dumps(value)
-    except RecursionError:
-        return "[nested too deeply to be written]"
+    return value if isinstance(value, str) else dumps(value, indent=2)
 
 
 def evidence_span(call: Record) -> tuple[int, int] | None:

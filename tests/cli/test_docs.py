@@ -11,6 +11,7 @@ import click
 import pytest
 
 from reach_tui.cli.main import COMMANDS, DEFAULT, cli
+from reach_tui.stores.catalog import BUILT_IN, load
 from reach_tui.workspace import Settings
 from tests.cli.conftest import Run
 
@@ -97,3 +98,25 @@ def test_completion_answers(process: Run) -> None:
     assert ran.out.split() == ["plain,calls"]
     path = process(_REACH_TUI_COMPLETE="bash_complete", COMP_WORDS="reach-tui ./tra", COMP_CWORD="1")
     assert path.out.split() == ["file,./tra"]
+
+
+@pytest.mark.parametrize("marker", ["demo-command", "test-command"])
+def test_the_readme_gives_one_command_after_its_marker(marker: str) -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (block,) = re.findall(rf"<!-- {marker} -->\n```sh\n(.*?)\n```\n", text, re.S)
+    assert block.startswith("python3 -m venv .venv && ")
+    assert "\n" not in block
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "docs/cli.md", "docs/settings.md", "docs/stores.md"])
+def test_links_between_the_documents_hold(name: str) -> None:
+    page = ROOT / name
+    for target in re.findall(r"(?<!!)\[[^\]]*\]\((?!http)([^)#]+)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
+
+
+def test_docs_name_every_store_and_what_its_flag_means() -> None:
+    text = (ROOT / "docs" / "stores.md").read_text(encoding="utf-8")
+    for kind, target in BUILT_IN.items():
+        assert f"| `{kind}` | {load(target).title} |" in text
+        assert f"| `{kind}` | {load(target).flag_meaning} |" in text

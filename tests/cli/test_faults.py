@@ -232,3 +232,39 @@ def test_nothing_beside_the_trace_changes(process: Run, trace: Path) -> None:
         assert process(*command, copy).code == 0
     assert copy.read_bytes() == before
     assert [path.name for path in private.iterdir()] == ["reach.db"]
+
+
+def test_a_foreign_database_is_no_label_database(reach: Run, trace: Path) -> None:
+    foreign = Path(__file__).resolve().parents[1] / "data" / "opencode" / "opencode-1.14.48.db"
+    before = foreign.read_bytes()
+    for command in (["label", trace, "ses_1/c2", "stale_context"], ["labels", "list", trace], ["calls", trace]):
+        ran = reach(*command, "--labels", foreign)
+        assert ran.code == 2, command
+        assert len(ran.err.splitlines()) == 1
+    assert foreign.read_bytes() == before
+
+
+def test_a_mistake_in_the_settings_names_file_and_key(reach: Run, trace: Path) -> None:
+    folder = Path(os.environ["REACH_TUI_CONFIG"])
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.toml").write_text("colour = 'red'\n", encoding="utf-8")
+    ran = reach("calls", trace)
+    assert ran.code == 2
+    (line,) = ran.err.splitlines()
+    assert "config.toml" in line
+    assert "colour" in line
+
+
+@pytest.mark.parametrize("depth", [500, 990, 2_000])
+def test_deep_arguments_are_printed_or_cut_with_a_mark(reach: Run, trace: Path, depth: int) -> None:
+    import sqlite3
+
+    with sqlite3.connect(trace) as connection:
+        connection.execute("UPDATE tool_call SET arguments = ?", ('{"a":' * depth + "1" + "}" * depth,))
+    connection.close()
+    for command in (["calls"], ["calls", "--jsonl"], ["export", "--session", "ses_1"]):
+        assert reach(*command, trace).code == 0, command
+    for form in ("html", "json"):
+        assert reach("export", trace, "--session", "ses_1", "--format", form).code == 0, form
+    assert len(reach("calls", trace, "--jsonl").records) == 6
+    assert reach("label", trace, "ses_1/c2", "stale_context").code == 0

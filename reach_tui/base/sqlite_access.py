@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import atexit
 import os
-import shutil
 import stat
 import struct
 import sys
-import tempfile
 import threading
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -71,6 +69,10 @@ class Registry:
 
     def forget_copies(self) -> None:
         """Delete the private copies."""
+        if not self.copies:
+            return
+        import shutil
+
         for _, copy in self.copies.values():
             shutil.rmtree(copy.parent, ignore_errors=True)
         self.copies.clear()
@@ -258,6 +260,9 @@ def private_copy(path: Path) -> Path:
 
     Call with the registry's lock held. Raises `StoreUnreadable`, or `StoreLocked` where the file keeps changing.
     """
+    import shutil  # with tempfile 10 ms of start-up that few runs need
+    import tempfile
+
     real, now = real_path(path), stamp(path)
     if (known := REGISTRY.copies.get(real)) and known[1].exists():
         if known[0] == now:
@@ -280,6 +285,8 @@ def private_copy(path: Path) -> Path:
 
 def _copy_whole(path: Path, folder: Path) -> tuple[int, ...]:
     """Copy file, `-wal` and `-journal`; a `-wal` may grow meanwhile, but the file itself must stay as it was."""
+    import shutil
+
     for _ in range(_COPY_TRIES):
         now = stamp(path)
         for suffix in _COPIED:

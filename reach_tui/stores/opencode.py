@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,9 +14,9 @@ from reach_tui.base.jsonio import JsonValue, as_int, as_text
 from reach_tui.base.sqlite import Connection, Schema, columns_of, reading, selection, stamp, text_of
 from reach_tui.model import Session, Step, Tokens, ToolCall
 from reach_tui.stores.content import Narrator
+from reach_tui.stores.opencode_forks import FORK, Originals, copied_from, family_of
 from reach_tui.stores.opencode_parts import (
     Message,
-    Originals,
     Part,
     Undone,
     decode_message,
@@ -30,7 +29,6 @@ from reach_tui.stores.reader import Recognition, Trouble
 _SESSIONS_AT_ONCE = 20
 _MESSAGES_AT_ONCE = 200
 _PARTS_AT_ONCE = 250
-_FORK = re.compile(r"\A(.*) \(fork #(\d+)\)\Z", re.DOTALL)
 _TOOL_PARTS = """SELECT id, CAST(data AS BLOB) FROM part WHERE session_id = ? AND data LIKE '%"tool"%'"""
 _SESSION_COLUMNS = (
     "id", "parent_id", "title", "directory", "version", "model", "agent", "tokens_input", "tokens_output", "revert",
@@ -98,7 +96,7 @@ class OpencodeReader:
         with reading(self.path) as connection:
             rows = self._session_rows(connection)
             models = self._models(connection, [row["id"] for row in rows if not row["model"]])
-        family = _family(rows)
+        family = family_of(rows)
         found = [_session(row, family, models) for row in rows]
         yield from sorted(found, key=lambda session: (session.started_at or 0, session.id), reverse=True)
 
@@ -108,8 +106,8 @@ class OpencodeReader:
             rows = self._session_rows(connection, session_id)
             if not rows:
                 return None
-            fork = _FORK.match(text_of(rows[0]["title"]))
-            family = _family(self._session_rows(connection)) if fork else {}
+            fork = FORK.match(text_of(rows[0]["title"]))
+            family = family_of(self._session_rows(connection)) if fork else {}
             models = {} if rows[0]["model"] else self._models(connection, [rows[0]["id"]])
         return _session(rows[0], family, models)
 
@@ -253,7 +251,7 @@ class _Fetch:
             chapter = chapters[text_of(identifier)]
             if revert and (undone := decode_object(_as_bytes(revert))):
                 chapter.undone = Undone(as_text(undone.get("messageID")), as_text(undone.get("partID")))
-            if (fork := _FORK.match(text_of(title))) and {"title", "time_created"} <= columns:
+            if (fork := FORK.match(text_of(title))) and {"title", "time_created"} <= columns:
                 chapter.originals = self._originals(fork[1], directory, created)
 
     def _originals(self, base: str, directory: object, created: object) -> Originals:
@@ -348,28 +346,6 @@ def _version(schema: Schema) -> str:
     return "1.2 to 1.3"
 
 
-def _family(rows: Sequence[dict[str, Any]]) -> dict[tuple[str, str], list[tuple[int, str]]]:
-    """Sessions by folder and title, with time and id: where a fork's original is looked up."""
-    family: dict[tuple[str, str], list[tuple[int, str]]] = {}
-    for row in rows:
-        place = (text_of(row["directory"]), text_of(row["title"]))
-        family.setdefault(place, []).append((parse_time(row["time_created"]) or 0, text_of(row["id"])))
-    return family
-
-
-def _copied_from(row: dict[str, Any], family: dict[tuple[str, str], list[tuple[int, str]]]) -> str | None:
-    fork = _FORK.match(text_of(row["title"]))
-    if not fork:
-        return None
-    created, folder = parse_time(row["time_created"]) or 0, text_of(row["directory"])
-    number = int(fork[2][:9])
-    for title in (f"{fork[1]} (fork #{number - 1})", fork[1]):
-        earlier = [entry for entry in family.get((folder, title), []) if entry[0] < created]
-        if earlier:
-            return max(earlier)[1]
-    return None
-
-
 def _session(
     row: dict[str, Any], family: dict[tuple[str, str], list[tuple[int, str]]], models: dict[object, str | None]
 ) -> Session:
@@ -379,7 +355,7 @@ def _session(
         notes.append("archived")
     if row["revert"]:
         notes.append("reverted: later messages are undone")
-    if _FORK.match(text_of(row["title"])):
+    if FORK.match(text_of(row["title"])):
         notes.append("fork: starts with a copy of another session")
     model = decode_object(_as_bytes(row["model"])) if row["model"] else None
     return Session(
@@ -393,7 +369,7 @@ def _session(
         ended_at=parse_time(row["time_updated"]),
         tokens=_tokens(row["tokens_input"], row["tokens_output"]),
         own_work=parent is None,
-        copy_of=_copied_from(row, family),
+        copy_of=copied_from(row, family),
         notes=tuple(notes),
     )
 

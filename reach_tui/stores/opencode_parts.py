@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from reach_tui.base.clock import parse_time
 from reach_tui.base.jsonio import BadJson, JsonValue, as_int, as_object, as_text, loads
 from reach_tui.model import Result, Step, StepKind, ToolCall
 from reach_tui.stores.content import Narrator, attachment_text, json_text, result_of
+
+if TYPE_CHECKING:
+    from reach_tui.stores.opencode_forks import Originals
 
 SILENT = {"step-start", "step-finish", "snapshot"}
 """Parts that say nothing a reader of the session needs."""
@@ -184,7 +188,7 @@ def tool_call(narrator: Narrator, message: Message, part: Part, visible: bool, e
     status = as_text(state.get("status"))
     call_id = as_text(value.get("callID")) or ""
     tool = json_text(value.get("tool"))
-    result = _result(state, status)
+    result = result_in(state, status)
     facts = _metadata(tool, state, value, result)
     if error:
         facts["message_error"] = error
@@ -248,7 +252,8 @@ def _arguments(state: dict[str, JsonValue]) -> tuple[JsonValue, str | None]:
     return arguments, None
 
 
-def _result(state: dict[str, JsonValue], status: str | None) -> Result | None:
+def result_in(state: dict[str, JsonValue], status: str | None) -> Result | None:
+    """What the model got back according to a tool part's state; None while there is nothing."""
     if status == "error":
         error = state.get("error")
         said = error.get("message", error) if isinstance(error, dict) else error
@@ -279,28 +284,3 @@ def _metadata(
             facts["timed_out"] = "exceeding timeout" in notice[2]
             facts["interrupted"] = "aborted the command" in notice[2]
     return facts
-
-
-class Originals:
-    """The calls of earlier sessions that a fork may have copied, by call id, tool, start and text."""
-
-    def __init__(self) -> None:
-        self._keys: dict[int, str] = {}
-
-    def add(self, session_id: str, part: Part) -> None:
-        """Remember a tool part; the first one with the same content stays the original."""
-        if part.value is not None and part.value.get("type") == "tool":
-            state = as_object(part.value.get("state"))
-            identity = (
-                as_text(part.value.get("callID")) or "",
-                json_text(part.value.get("tool")),
-                parse_time(as_object(state.get("time")).get("start")),
-                _result(state, as_text(state.get("status"))),
-            )
-            self._keys.setdefault(hash(identity), f"{session_id}/{part.id}")
-
-    def marked(self, call: ToolCall) -> ToolCall:
-        """The call with `copy_of` set, if an earlier session has it."""
-        identity = (call.id, call.tool, call.started_at, call.result)
-        original = self._keys.get(hash(identity)) if call.id else None
-        return replace(call, copy_of=original) if original else call

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -338,3 +339,12 @@ def test_a_growing_wal_is_noticed(tmp_path: Path) -> None:
             file.truncate(size)
         grows.append(wal_grows(path, str(path)))
     assert grows == [False, False, True, False, True, False]
+
+
+@pytest.mark.parametrize("state", ["killed", "killed, no -shm", "closed", "rollback journal"])
+def test_many_threads_at_once(tmp_path: Path, snapshot: Snapshot, state: str) -> None:
+    path = leave(tmp_path, state)
+    before = snapshot(tmp_path)
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(count, [path] * 40)) == [3] * 40
+    assert snapshot(tmp_path) == before

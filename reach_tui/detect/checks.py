@@ -15,19 +15,23 @@ from reach_tui.model import Evidence, ToolCall
 _CUT_SHORT = frozenset(["aborted", "abort", "killed", "cancelled", "canceled", "interrupted", "terminated"])
 _ABORT_ERRORS = frozenset(("messageabortederror", "aborterror", "aborted"))
 _FINDINGS = re.compile(
-    r"(?i)\b(?:\d+ (?:failed|failures?|errors?|problems?|warnings?|issues?|failing)\b|FAILED\b|FAIL\b|error TS\d+|error\[E\d+\]|assert(?:ion)?(?:Error)?\b"
+    r"(?i)\b(?:\d+ (?:failed|failures?|errors?|problems?|warnings?|issues?|failing)\b|FAILED\b|FAIL\b"
+    r"|error TS\d+|error\[E\d+\]|assert(?:ion)?(?:Error)?\b"
     r"|✗|✕|×|:\d+:\d+[: ]|\(\d+,\d+\): (?:error|warning)|would reformat|not ok \d|warnings? treated as errors?)"
 )
 _NOT_STARTED = re.compile(
-    r"(?im)(?:command not found|not recognized as|no rule to make target|no such file or directory|missing script|cannot find module '(?:/|\.{0,2}/|[\w@-]+')"
-    r"|no module named|unknown (?:command|option)|could not find (?:a|the)? ?(?:package|script|project)|ENOENT|is not installed|no tests? (?:found|ran|collected)"
+    r"(?im)(?:command not found|not recognized as|no rule to make target|no such file or directory"
+    r"|missing script|cannot find module '(?:/|\.{0,2}/|[\w@-]+')"
+    r"|no module named|unknown (?:command|option)|could not find (?:a|the)? ?(?:package|script|project)"
+    r"|ENOENT|is not installed|no tests? (?:found|ran|collected)"
     r"|unrecognized arguments|usage:)"
 )
 _EXCEPTION = re.compile(
-    r"(?m)^[ \t]*(?:[A-Za-z_][\w.]*\.)?[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Timeout|NotFound|Refused|Denied|Privileges|Warning|Failure)\w*\b[^\n]*"
+    r"(?m)^[ \t]*(?:[A-Za-z_][\w.]*\.)?[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Timeout|NotFound|Refused"
+    r"|Denied|Privileges|Warning|Failure)\w*\b[^\n]*"
 )
 _TELLING = re.compile(
-    r"(?i)error|fail|denied|not found|no such|cannot|could not|unable|invalid|missing|timed? ?out|refused|abort|错误|失败"
+    r"(?i)error|fail|denied|not found|no such|cannot|could not|unable|invalid|missing|timed? ?out|refused|abort|错|失败"
 )
 _SPAN = 300
 _ENVELOPE_OF_CONTENT = 4000  # characters: a longer answer of a reading tool is the content itself
@@ -67,11 +71,8 @@ class Cut:
 def tool_names(tool: str) -> tuple[str, ...]:
     """The name in lower case, as it is and without prefixes: `mcp__server__`, `server.`, `functions.`, `server/`."""
     name = tool.strip().lower()
-    names = [name]
-    for mark in ("__", ".", "/", ":"):
-        if mark in name.strip(mark):
-            names.append(name.rsplit(mark, 1)[1])
-    return tuple(dict.fromkeys(item for item in names if item))
+    short = (name.rsplit(mark, 1)[1] for mark in ("__", ".", "/", ":") if mark in name)
+    return tuple(dict.fromkeys(item for item in (name, *short) if item))
 
 
 def argument_evidence(arguments: JsonValue, wanted: Mapping[str, str]) -> Evidence | None:
@@ -151,7 +152,9 @@ def may_be_envelope(case: Case) -> bool:
     """False where JSON is the content that was asked for: a file, a page, the output of a command that shows things."""
     if case.nature == "content":
         small = case.body.end - case.body.start < _ENVELOPE_OF_CONTENT
-        return small and (not _names_json(case.call.arguments) or '"error"' in case.own_text and '"content"' in case.own_text)
+        return small and (
+            not _names_json(case.call.arguments) or ('"error"' in case.own_text and '"content"' in case.own_text)
+        )
     return case.nature != "log" or not case.displays or case.command.startswith("curl")
 
 
@@ -162,7 +165,7 @@ def _names_json(arguments: JsonValue) -> bool:
 
 
 def message_span(text: str, begin: int, position: int, end: int) -> tuple[int, int]:
-    """The message that begins at a hit: the exception's own line if one follows, else the hit's line and what comes next."""
+    """The message that begins at a hit: the exception's own line, else the hit's line and what comes next."""
     if found := exception_span(text, position, end):
         return found
     start = max(begin, text.rfind("\n", 0, position + 1) + 1)
@@ -197,7 +200,7 @@ def closing_message(text: str) -> str:
 
 
 def telling_line(text: str, start: int, end: int) -> tuple[int, int]:
-    """The line that says why, in a text that as a whole is a failure: the first with a word for it, else the first at all."""
+    """The line that says why, in a text that is a failure: the first with a word for it, else the first."""
     first: tuple[int, int] | None = None
     at = start
     for line in text[start : min(end, start + 8000)].split("\n"):
@@ -212,7 +215,7 @@ def telling_line(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def find_message(text: str, message: str, start: int) -> Evidence:
-    """Where an envelope's message stands in the text; escaped in JSON it may not, then the envelope's beginning is shown."""
+    """Where an envelope's message stands in the text; where escapes hide it, the envelope's beginning."""
     needle = message.strip()[:_SPAN]
     for form in (
         needle,

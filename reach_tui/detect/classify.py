@@ -11,7 +11,7 @@ _RESULT_FIELDS = ("result_text", "result", "output")
 def parse_record(line: str | bytes) -> ToolCall:
     """The call in one line. Raises `ValueError` that says what is wrong with it.
 
-    `id` and `tool` are needed; `arguments` is an object or its JSON text; a missing result means the call was never answered.
+    `id` and `tool` are needed; `arguments` is an object or its JSON text; without a result the call was never answered.
     """
     try:
         record = loads(line)

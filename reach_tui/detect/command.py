@@ -11,135 +11,43 @@ from reach_tui.base.jsonio import JsonValue
 _ARGUMENTS = ("command", "cmd", "script", "code", "action", "input", "commands", "bash_command", "shell_command")
 _LIMIT = 4000  # of the command looked at: the rest is a here-document or data
 
-_SHOWS = frozenset(
-    [
-        "cat",
-        "tac",
-        "nl",
-        "head",
-        "tail",
-        "less",
-        "more",
-        "bat",
-        "sed",
-        "awk",
-        "gawk",
-        "grep",
-        "egrep",
-        "fgrep",
-        "zgrep",
-        "rg",
-        "ag",
-        "ack",
-        "strings",
-        "xxd",
-        "hexdump",
-        "od",
-        "jq",
-        "yq",
-        "column",
-        "cut",
-        "sort",
-        "uniq",
-        "wc",
-        "tr",
-        "fold",
-        "rev",
-        "paste",
-        "diff",
-        "comm",
-        "cmp",
-        "find",
-        "fd",
-        "ls",
-        "tree",
-        "stat",
-        "file",
-        "du",
-        "history",
-        "journalctl",
-        "dmesg",
-        "man",
-        "type",
-        "get-content",
-        "select-string",
-        "sls",
-        "gc",
-        "findstr",
-        "printf",
-        "open",
-        "view",
-        "scroll_down",
-        "scroll_up",
-        "goto",
-    ]
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_SHOWS = _words(
+    "cat tac nl head tail less more bat sed awk gawk grep egrep fgrep zgrep rg ag ack strings xxd hexdump od "
+    "jq yq column cut sort uniq wc tr fold rev paste diff comm cmp find fd ls tree stat file du history "
+    "journalctl dmesg man type get-content select-string sls gc findstr printf open view scroll_down scroll_up "
+    "goto"
 )
-_NEUTRAL = frozenset(
-    [
-        "cd",
-        "pushd",
-        "popd",
-        "export",
-        "set",
-        "source",
-        ".",
-        "true",
-        ":",
-        "sleep",
-        "pwd",
-        "test",
-        "[",
-        "[[",
-        "xargs",
-        "echo",
-    ]
+_NEUTRAL = _words("cd pushd popd export set source . true : sleep pwd test [ [[ xargs echo")
+_GIT_SHOWS = _words("show log diff blame grep status ls-files cat-file shortlog reflog branch tag")
+_MISSES = _words(
+    "grep egrep fgrep zgrep rg ag ack diff cmp comm find test [ [[ which pgrep pidof expr findstr getent "
+    "command type jq"
 )
-_GIT_SHOWS = frozenset(
-    ["show", "log", "diff", "blame", "grep", "status", "ls-files", "cat-file", "shortlog", "reflog", "branch", "tag"]
-)
-_MISSES = frozenset(
-    [
-        "grep",
-        "egrep",
-        "fgrep",
-        "zgrep",
-        "rg",
-        "ag",
-        "ack",
-        "diff",
-        "cmp",
-        "comm",
-        "find",
-        "test",
-        "[",
-        "[[",
-        "which",
-        "pgrep",
-        "pidof",
-        "expr",
-        "findstr",
-        "getent",
-        "command",
-        "type",
-        "jq",
-    ]
-)
-_PREFIXES = frozenset(
-    ["sudo", "env", "time", "nice", "nohup", "command", "builtin", "exec", "stdbuf", "timeout", "xargs"]
-)
+_PREFIXES = _words("sudo env time nice nohup command builtin exec stdbuf timeout xargs")
 
 _QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"")
 _SPLIT = re.compile(r"\|\||&&|[|;&\n]|\$\(|`")
 _STARTED = re.compile(r"\s-(?:exec|execdir|ok)\s+(\S+)")
 _REDIRECT = re.compile(r"\d?>+&?\S*|<\S*")
 _CHECK = re.compile(
-    r"(?<![\w/.-])(?:(?:[\w./-]*/)?(?:py\.?test|tox|nox|unittest|jest|vitest|mocha|ava|karma|cypress|playwright test|rspec|phpunit|ctest|"
-    r"eslint|tslint|stylelint|prettier --check|biome|oxlint|tsc|tsgo|vue-tsc|mypy|pyright|basedpyright|ruff|flake8|pylint|black --check|"
-    r"isort --check|bandit|shellcheck|hadolint|rubocop|golangci-lint|staticcheck|clippy|checkstyle|ktlint|detekt|pre-commit|lint-imports|"
-    r"markdownlint|yamllint|xcodebuild|swiftlint|dialyzer|credo)(?![\w.-]*\.py\b)\b"
-    r"|(?:npm|pnpm|yarn|bun|deno|cargo|go|dotnet|mvn|mvnw|gradle|gradlew|make|just|task|rake|mix|sbt|swift|flutter|dart|composer|nx|turbo|"
-    r"lerna|hatch|poetry run|uv run|zig)(?:\s+-{1,2}[\w=./-]+(?:\s+(?!run|test|check|lint)[\w./@-]+)?)*\s+(?:run(?:-script)?\s+)?(?:-\S+\s+)*"
-    r"(?:test|tests|check|lint|typecheck|type-check|vet|verify|clippy|build|analyze|fmt|format|compile|tsc|validate|ci)(?:[:\w-]*)\b"
+    r"(?<![\w/.-])(?:(?:[\w./-]*/)?(?:py\.?test|tox|nox|unittest|jest|vitest|mocha|ava|karma|cypress"
+    r"|playwright test|rspec|phpunit|ctest|"
+    r"eslint|tslint|stylelint|prettier --check|biome|oxlint|tsc|tsgo|vue-tsc|mypy|pyright|basedpyright|ruff"
+    r"|flake8|pylint|black --check|"
+    r"isort --check|bandit|shellcheck|hadolint|rubocop|golangci-lint|staticcheck|clippy|checkstyle|ktlint"
+    r"|detekt|pre-commit|lint-imports|"
+    r"markdownlint|yamllint|xcodebuild|swiftlint|dialyzer|credo)(?![\w-]*\.\w)\b"
+    r"|(?:npm|pnpm|yarn|bun|deno|cargo|go|dotnet|mvn|mvnw|gradle|gradlew|make|just|task|rake|mix|sbt|swift"
+    r"|flutter|dart|composer|nx|turbo|"
+    r"lerna|hatch|poetry run|uv run|zig)(?:\s+-{1,2}[\w=./-]+(?:\s+(?!run|test|check"
+    r"|lint)[\w./@-]+)?)*\s+(?:run(?:-script)?\s+)?(?:-\S+\s+)*"
+    r"(?:test|tests|check|lint|typecheck|type-check|vet|verify|clippy|build|analyze|fmt|format|compile|tsc"
+    r"|validate|ci)(?:[:\w-]*)\b"
     r"|(?:gcc|g\+\+|clang|clang\+\+|cc|javac|rustc|ghc|scalac|kotlinc|swiftc|nvcc)\s)"
 )
 
@@ -201,7 +109,7 @@ def is_check(command: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def may_miss(command: str) -> bool:
-    """True if exit status 1 of the command's last program is an honest no: grep, diff, test, find, `git diff --quiet` …"""
+    """True if exit status 1 of the last program is an honest no: grep, diff, test, find, `git diff --quiet` …"""
     ran = programs(command)
     if not ran:
         return False

@@ -200,9 +200,7 @@ class Engine:
         found = self._class_of(case.text[message_start : message_end + _REST])
         if found == (None, None):
             found = self._class_of(checks.closing_message(case.own_text))
-        return found, checks.exception_span(
-            case.text, position, case.body.end
-        )
+        return found, checks.exception_span(case.text, position, case.body.end)
 
     def _class_of(self, message: str) -> _Class:
         """The class of a message already known to be a failure; (None, None) where no rule knows it."""
@@ -328,7 +326,8 @@ class Engine:
         if known == (None, None):
             known = ("upstream_error", "tool_crash") if case.nature == "log" else ("invalid_parameter", None)
         start, end = checks.telling_line(case.text, case.body.start, case.body.end)
-        return _verdict("failed", confidence, known, rule, _slice(case.text, start, end), words)
+        evidence = _slice(case.text, start, end) if end > start else _status_evidence(case.call)
+        return _verdict("failed", confidence, known, rule, evidence, words)
 
 
 def _debatable(case: Case) -> bool:

@@ -1,4 +1,4 @@
-"""A result that is JSON (or a Python literal) with its own word on success: `ok`, `success`, `status`, `error`, `isError`."""
+"""A result that is JSON, or a Python literal, with its own word on success: `ok`, `status`, `error`, `isError` …"""
 
 from __future__ import annotations
 
@@ -42,8 +42,38 @@ _MESSAGES = (
 _REASONS = ("message", "msg", "error_message", "errorMessage", "detail", "reason", "error_description")
 _ITEM_RULES = frozenset(("json.is_error", "json.not_ok", "json.error"))
 _BESIDE = frozenset(
-    "error errors err status code success ok type iserror is_error statuscode status_code meta _meta timestamp time requestid request_id "
-    "traceid trace_id path method url message detail response result data instance version".split()
+    [
+        "error",
+        "errors",
+        "err",
+        "status",
+        "code",
+        "success",
+        "ok",
+        "type",
+        "iserror",
+        "is_error",
+        "statuscode",
+        "status_code",
+        "meta",
+        "_meta",
+        "timestamp",
+        "time",
+        "requestid",
+        "request_id",
+        "traceid",
+        "trace_id",
+        "path",
+        "method",
+        "url",
+        "message",
+        "detail",
+        "response",
+        "result",
+        "data",
+        "instance",
+        "version",
+    ]
 )
 _BAD_STATUS = frozenset(("error", "failed", "failure", "fail", "exception"))
 _NOTHING = frozenset(("", "none", "null", "no", "false", "ok", "success", "0", "n/a", "(none)"))
@@ -149,7 +179,11 @@ def _examine_error(value: dict[str, JsonValue]) -> Finding | None:
     for name in _CODES:
         if (
             is_failure_code(value.get(name))
-            and (len(value) <= 2 or any(isinstance(value.get(key), str) for key in _REASONS) or {"title", "type"} <= value.keys())
+            and (
+                len(value) <= 2
+                or any(isinstance(value.get(key), str) for key in _REASONS)
+                or {"title", "type"} <= value.keys()
+            )
             and not _has_data(value)
         ):
             return Finding("json.failure_code", _message(value), _code_class(value), 0.92)
@@ -176,7 +210,11 @@ def _examine_inner(value: dict[str, JsonValue], depth: int) -> Finding | None:
 def _stands_alone(value: dict[str, JsonValue], name: str) -> bool:
     """True if the text is what the envelope is there for, not one field of a record among others."""
     return all(
-        key == name or key.lower() in _BESIDE or item is None or item in ("", [], {}) or isinstance(item, bool | int | float)
+        key == name
+        or key.lower() in _BESIDE
+        or item is None
+        or item in ("", [], {})
+        or isinstance(item, bool | int | float)
         for key, item in value.items()
     )
 

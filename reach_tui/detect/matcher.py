@@ -1,4 +1,4 @@
-"""Matches all text rules of a family at once: one RE2 set over a window of the text, the span only for rules that hit."""
+"""Matches all text rules of a family at once: one RE2 set over a window of the text, spans only for what hit."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ class Hit:
 
 
 def fill(sentence: str, fields: dict[str, str]) -> str:
-    """`{name}` in a rule's sentence replaced by what matched; other braces stay."""
+    """`{name}` in a rule's sentence replaced by what the group of that name matched."""
     if "{" not in sentence:
         return sentence
-    return _FIELD.sub(lambda found: fields.get(found[1], "…") if found[1] in fields else found[0], sentence)
+    return _FIELD.sub(lambda found: fields.get(found[1], "of that name"), sentence)
 
 
 class Matcher:
@@ -107,7 +107,9 @@ class Matcher:
             line = text[line_start : len(text) if line_end < 0 else line_end]
             if rule.unless and self._pattern(f"(?i){rule.unless}").search(line):
                 continue
-            fields = {name: " ".join(value.split())[:80] for name, value in match.groupdict().items() if value}
+            # RE2 wants every group's name once, so alternatives number theirs: argument, argument2 …
+            named = ((name.rstrip("0123456789"), value) for name, value in match.groupdict().items() if value)
+            fields = {name: " ".join(value.split())[:80] for name, value in named}
             yield start, end, fields
 
     def _pattern(self, pattern: str) -> Any:

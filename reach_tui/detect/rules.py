@@ -18,7 +18,7 @@ from reach_tui.base.errors import ConfigError, UsageError
 from reach_tui.taxonomy import default as default_taxonomy
 
 NATURES = ("content", "log", "answer", "edit")
-"""What a family's results are: content (a file, a page, a report), log (a program's output), answer (a service's), edit."""
+"""What results are: content (a file, a page, a report), log (a program's output), answer (a service's), edit."""
 PLACES = ("start", "line", "edge", "last", "anywhere", "whole", "arguments")
 """Where a rule looks; see `Rule.where`."""
 VERDICTS = ("failed", "ok", "soft", "check_reported", "class")
@@ -27,8 +27,17 @@ _ID = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9_]+)+")
 _FAMILY_KEYS = {"family", "title", "nature", "tools", "argument_names", "include", "rule"}
 _RULE_KEYS = {"id", "title", "explain", "where", "match", "unless", "when", "verdict", "category", "confidence", "case"}
 _WHEN_KEYS = {
-    "flag", "status", "arguments", "metadata", "command", "not_command", "displays", "max_chars", "max_lines", "names_program",
-}  # fmt: skip
+    "flag",
+    "status",
+    "arguments",
+    "metadata",
+    "command",
+    "not_command",
+    "displays",
+    "max_chars",
+    "max_lines",
+    "names_program",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ _HEAD_PATTERNS: tuple[tuple[str, str, str | None], ...] = (
     ("T", r"Tool execution failed: (?:[\w.-]{1,60} - )?", "harness.tool_execution_failed"),
     ("T", r"The script ran, then exited with [^\n]*\n(?:Its output was:\n)?", None),
     ("<", r"<tool_use_error>", "harness.tool_use_error"),
-    ("<", r"<error>\s*", "harness.error_tag"),
+    ("<", r"<error>(?=[^<]{0,500}</error>\s*\Z)\s*", "harness.error_tag"),
     ("<", r"<untrusted_context>\s*(?:Output: )?", None),
     ("<", r"<task id=\"[^\"\n]*\"[^>\n]*>\s*<task_result>\s*", None),
     ("<", r"<(?:output|stdout|stderr|result)>\s*", None),
@@ -40,7 +40,12 @@ _HEAD_PATTERNS: tuple[tuple[str, str, str | None], ...] = (
     ("E", r"Exit code:? -?\d+\n(?!Wall time)", None),
     ("E", r"Exit code: -?\d+\nWall time: [^\n]*\n(?:Total output lines: \d+\n)?Output:\n", None),
     ("C", r"Chunk ID: \S+\nWall time: [^\n]*\n(?:Process [^\n]*\n)?(?:Original token count: \d+\n)?Output:\n", None),
-    ("W", r"Wall time: [^\n]*\n(?:Process [^\n]*\n)?(?:Original token count: \d+\n)?(?:Total output lines: \d+\n)?Output:\n", None),
+    (
+        "W",
+        r"Wall time: [^\n]*\n(?:Process [^\n]*\n)?"
+        r"(?:Original token count: \d+\n)?(?:Total output lines: \d+\n)?Output:\n",
+        None,
+    ),
     ("C", r"Command: [^\n]*\nDirectory: [^\n]*\n(?:Stdout|Output): ", None),
     ("C", r"Content type \S+ cannot be simplified[^\n]*\n", None),
     ("C", r"Contents of (?:https?|file)://[^\n]*:\n", None),
@@ -55,12 +60,14 @@ for _letter, _pattern, _rule in _HEAD_PATTERNS:
 _EXIT_LETTERS = frozenset("eETCW")
 
 _HEAD_EXIT = re.compile(
-    r"(?:exitcode: (-?\d+) \(|The script ran, then exited with (?:Unix |POSIX )?exit code: (-?\d+)|Exit code:? (-?\d+)\n|(?:Chunk ID: \S+\n)?Wall time: [^\n]*\nProcess exited with code (-?\d+)\n)"
+    r"(?:exitcode: (-?\d+) \(|The script ran, then exited with (?:Unix |POSIX )?exit code: (-?\d+)"
+    r"|Exit code:? (-?\d+)\n|(?:Chunk ID: \S+\n)?Wall time: [^\n]*\nProcess exited with code (-?\d+)\n)"
 )
 _TAIL_EXIT = re.compile(
     r"(?m)^[ \t]*(?:(?P<weak>\[Exit code: (?P<w>-?\d+)\])"
     r"|<shellId: [^>\n]*?completed with exit code (?P<a>-?\d+)>"
-    r"|\(?(?:Command|Process|Script) (?:exited|finished|failed|completed) with (?:exit )?(?:code|status):? (?P<b>-?\d+)\.?\)?"
+    r"|\(?(?:Command|Process|Script) (?:exited|finished|failed|completed) with (?:exit )?(?:code"
+    r"|status):? (?P<b>-?\d+)\.?\)?"
     r"|\[(?:The )?[Cc]ommand (?:completed|finished) with exit code (?P<c>-?\d+)\.?[^\]\n]*\]"
     r"|\[Command finished with exit code (?P<d>-?\d+)\]"
     r"|\(exit(?: code)? (?P<e>-?\d+)\)"

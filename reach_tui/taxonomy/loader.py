@@ -26,7 +26,7 @@ class Subcategory:
     fix: str
     """What usually makes it go away."""
     avoidable_by: str
-    """What change avoids it: description, registry, context, permission, config, model, infra, guard, user, flag, detector."""
+    """What change avoids it: description, registry, context, permission, config, model, infra, guard, user …"""
     retryable: bool
     error_type: str
     """The closed enumeration of events: invalid_param, not_found, timeout …"""

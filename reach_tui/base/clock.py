@@ -24,7 +24,7 @@ def to_iso(ms: int | None) -> str | None:
 
 
 def parse_time(value: object) -> int | None:
-    """Milliseconds since 1970 from seconds, milliseconds, microseconds, nanoseconds or ISO text; None if absent or absurd."""
+    """Milliseconds since 1970 from seconds, milli-, micro-, nanoseconds or ISO text; None if absent or absurd."""
     if type(value) is int and _EARLIEST <= value <= _LATEST:  # by far the most frequent: milliseconds
         return value
     if isinstance(value, bool) or value is None:

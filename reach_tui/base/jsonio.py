@@ -9,7 +9,7 @@ import msgspec
 
 from reach_tui.base.text import scrub_surrogates
 
-JsonValue: TypeAlias = "None | bool | int | float | str | list[JsonValue] | dict[str, JsonValue]"
+JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 
 _decoder = msgspec.json.Decoder()
 

@@ -22,7 +22,7 @@ _DIRTY = re.compile(
 
 
 def clean(text: str) -> str:
-    """Text safe for a terminal: no escape sequence, no control but tab and newline, bidi controls and surrogates as marks."""
+    """Text safe for a terminal: no escape sequence, no control but tab and newline, bidi and surrogates as marks."""
     if not _DIRTY.search(text):
         return text
     text = text.replace("\r\n", "\n")

@@ -1,4 +1,4 @@
-"""A label: a person's judgement of a call or a session. Append-only; flag, verdict and label never overwrite each other."""
+"""A label: a person's judgement of a call or session. Append-only; flag, verdict, label never overwrite each other."""
 
 from __future__ import annotations
 

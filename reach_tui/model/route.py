@@ -9,7 +9,7 @@ from reach_tui.base.jsonio import JsonValue
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """The double threshold (seed B, section 3.2): execute if top >= t1 and gap >= gap; top < floor means no capability."""
+    """The double threshold (seed B, 3.2): execute if top >= t1 and gap >= gap; top < floor means no capability."""
 
     t1: float = 0.75
     gap: float = 0.15

@@ -30,7 +30,7 @@ class Trouble:
     """Something in a store that could not be read as it should."""
 
     what: str
-    """Kind of trouble, countable: `unreadable message`, `orphan result`, `malformed call`, `conflicting double write`."""
+    """Kind, countable: `unreadable message`, `orphan result`, `malformed call`, `conflicting double write`."""
     where: str
     """Row or message it is about."""
     session_id: str | None = None
@@ -61,10 +61,10 @@ class Reader(Protocol):
         """One session, None if the store has none of that id."""
 
     def steps(self, session_id: str) -> Iterator[Step]:
-        """The steps of one session in order, calls paired with their results. Rows that cannot be parsed come as RAW steps."""
+        """The steps of one session in order, calls paired with results. What cannot be parsed comes as RAW steps."""
 
     def calls(self, session_ids: Iterable[str] | None = None) -> Iterator[ToolCall]:
-        """Calls of the given sessions (of all: newest session first), in order within each; streams, same calls as `steps`."""
+        """Calls of the given sessions (of all: newest first), in order within each; streams, the same as `steps`."""
 
     def troubles(self, session_id: str) -> list[Trouble]:
         """What of a session could not be read, or paired, as it should."""

@@ -260,7 +260,7 @@ def private_copy(path: Path) -> Path:
 
     Call with the registry's lock held. Raises `StoreUnreadable`, or `StoreLocked` where the file keeps changing.
     """
-    import shutil  # with tempfile 10 ms of start-up that few runs need
+    import shutil  # with tempfile about 4 ms of start-up that few runs need
     import tempfile
 
     real, now = real_path(path), stamp(path)

@@ -79,12 +79,12 @@ class Narrator:
     ) -> Step:
         """The next step, not a call."""
         self.number += 1
-        return Step(self.number, self.turn, kind, text, at, None, visible, inherited)
+        return Step(self.number, self.turn, kind, text, at, visible=visible, inherited=inherited)
 
     def call(self, call: ToolCall) -> Step:
         """The next step for a call made with `step=number + 1`."""
         self.number += 1
-        return Step(self.number, self.turn, StepKind.CALL, "", call.started_at, call, call.visible)
+        return Step(self.number, self.turn, StepKind.CALL, at=call.started_at, call=call, visible=call.visible)
 
     def trouble(self, what: str, where: str) -> None:
         """Remember something that could not be read as it should."""

@@ -28,7 +28,7 @@ COLUMNS = (
 )
 
 
-@click.group(short_help="List, export, import, write back labels.")
+@click.group(no_args_is_help=False, short_help="List, export, import, write back labels.")
 def labels() -> None:
     """List, export, import and write back labels. Your own label database, or the one --labels names.
 

@@ -25,6 +25,12 @@ class TracePath(click.Path):
     def __init__(self) -> None:
         super().__init__(path_type=Path)
 
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """An empty path would be the current folder: in a script it is an unset variable."""
+        if value == "":
+            self.fail("an empty path", param, ctx)
+        return super().convert(value, param, ctx)
+
 
 path_argument = click.argument("path", type=TracePath())
 

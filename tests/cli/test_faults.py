@@ -140,6 +140,8 @@ def test_a_damaged_page_ends_a_valid_document_and_exit_2(reach: Run, tmp_path: P
         (["labels", "frobnicate"], "frobnicate"),
         (["classify", "missing.jsonl"], "missing.jsonl"),
         (["completion", "tcsh"], "tcsh"),
+        (["labels"], "command"),
+        (["calls", ""], "empty path"),
         (["reprot"], "reprot"),
         (["call", "{}"], "calls"),
         (["nosuch.db"], "nosuch.db"),

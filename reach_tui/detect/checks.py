@@ -141,11 +141,16 @@ def outcome_of_exit(case: Case, code: int, output: str | None = None) -> Outcome
         )
     if code == 1 and commands.is_diff(command):
         return Outcome("ok", "shell.differs", "A comparison that found differences.", "check_reported", 0.9)
-    if commands.is_check(command) and code < 124 and _FINDINGS.search(shown) and not _NOT_STARTED.search(shown):
+    if code < 124 and reports_findings(command, shown):
         return Outcome(
             "check_reported", "shell.check_reported", "A check ran and reported findings.", "check_reported", 0.85
         )
     return Outcome("failed", "shell.exit_code", f"The command ended with exit status {code}.")
+
+
+def reports_findings(command: str, output: str) -> bool:
+    """True if the command is a check, its output holds findings, and nothing says that it could not start."""
+    return commands.is_check(command) and bool(_FINDINGS.search(output)) and not _NOT_STARTED.search(output)
 
 
 def may_be_envelope(case: Case) -> bool:

@@ -146,6 +146,8 @@ class Engine:
         if case.body.failed:
             return self._by_wrapper(case, hit)
         if hit and hit.rule.verdict == "failed":
+            if case.nature == "log" and checks.reports_findings(case.command, case.own_text):
+                return _reported(case, hit)
             return self._by_hit(case, hit)
         if call.flagged is True:
             return self._by_flag(case, hit)
@@ -328,6 +330,12 @@ class Engine:
         start, end = checks.telling_line(case.text, case.body.start, case.body.end)
         evidence = _slice(case.text, start, end) if end > start else _status_evidence(case.call)
         return _verdict("failed", confidence, known, rule, evidence, words)
+
+
+def _reported(case: Case, hit: Hit) -> Verdict:
+    start, end = evidence_span(case.text, hit.start, hit.end)
+    words = "A check ran and reported findings."
+    return _verdict("check_reported", 0.8, (None, None), "shell.check_reported", _slice(case.text, start, end), words)
 
 
 def _debatable(case: Case) -> bool:

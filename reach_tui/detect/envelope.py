@@ -169,7 +169,17 @@ def _examine_status(value: dict[str, JsonValue]) -> Finding | None:
 
 
 def _examine_error(value: dict[str, JsonValue]) -> Finding | None:
-    for name in ("error", "Error", "errors", "err", "exception"):
+    for name in (
+        "error",
+        "Error",
+        "errors",
+        "err",
+        "exception",
+        "error_message",
+        "errorMessage",
+        "error_msg",
+        "errorMsg",
+    ):
         error = value.get(name)
         if not _says_error(error) or (isinstance(error, list) and ("warnings" in value or "valid" in value)):
             continue  # the second is a checker's report

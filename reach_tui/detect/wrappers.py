@@ -52,6 +52,8 @@ _HEAD_PATTERNS: tuple[tuple[str, str, str | None], ...] = (
     ("e", r"exitcode: -?\d+ \([^)\n]*\)\n(?:Code output:[ \n]?)?", None),
     ("t", r"task_id: [^\n]*\n+<task_result>\s*", None),
     ("c", r"child_thread_id: [^\n]*\n+", None),
+    ("S", r"Status Code: [123]\d\d\.? (?:Response: )?", None),
+    ("R", r"Response: ", None),
     ("m", r"meta=\S+ content=\[TextContent\(type='text', text=['\"]", None),
 )
 _HEADS: dict[str, list[tuple[re.Pattern[str], str | None]]] = {}
@@ -86,7 +88,10 @@ _CLOSING_TAG = re.compile(r"</(?:untrusted_context|task_result|task|tool_use_err
 _TAIL_LINE_LIMIT = 400
 _TAIL_LETTERS = frozenset("]>)0123456789es.")  # a mark ends in one of these: most texts are settled by that
 _TAIL_WINDOW = 400
-_TIMED_OUT = re.compile(r"(?:terminated command after exceeding timeout|Command (?:exceeded timeout|timed out))")
+_TIMED_OUT = re.compile(
+    r"(?:terminated command after exceeding timeout|^Command (?:exceeded timeout|timed out))[^\n]*\s*(?:</\w+>\s*)?\Z",
+    re.M,
+)
 
 
 def unwrap(text: str, log: bool) -> Body:

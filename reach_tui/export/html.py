@@ -7,7 +7,17 @@ from html import escape
 
 from reach_tui.base.text import clean, one_line
 from reach_tui.export.document import Document, Record
-from reach_tui.export.wording import class_of, cut_words, evidence_span, flag_words, mark, pretty, redaction_words
+from reach_tui.export.wording import (
+    class_of,
+    cut_words,
+    evidence_span,
+    flag_words,
+    mark,
+    pretty,
+    redaction_words,
+    route_words,
+    slot_words,
+)
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _STYLE = """
@@ -83,6 +93,10 @@ def _call(step: Record, call: Record) -> Iterator[str]:
     evidence = call.get("evidence")
     if isinstance(evidence, dict):
         yield f"<dt>evidence</dt><dd><mark>{_line(str(evidence['text'])[:500])}</mark></dd>"
+    if route := route_words(call):
+        yield f"<dt>route</dt><dd>{_line(route)}</dd>"
+    for slot in slot_words(call):
+        yield f"<dt>slot</dt><dd>{_line(slot)}</dd>"
     label = call.get("label")
     if isinstance(label, dict):
         yield f"<dt>label</dt><dd>{_line(class_of(label))} by {_line(label['by'])} {_line(label['note'])}</dd>"

@@ -7,7 +7,17 @@ from collections.abc import Iterator
 
 from reach_tui.base.text import clean, one_line
 from reach_tui.export.document import Document, Record
-from reach_tui.export.wording import class_of, cut_words, evidence_span, flag_words, mark, pretty, redaction_words
+from reach_tui.export.wording import (
+    class_of,
+    cut_words,
+    evidence_span,
+    flag_words,
+    mark,
+    pretty,
+    redaction_words,
+    route_words,
+    slot_words,
+)
 
 _TICKS = re.compile(r"`+")
 
@@ -72,6 +82,9 @@ def _call(step: Record, call: Record) -> Iterator[str]:
     evidence = call.get("evidence")
     if isinstance(evidence, dict):
         lines.append(f"- evidence in {evidence.get('where', 'result')}: {code(str(evidence['text'])[:500])}")
+    if route := route_words(call):
+        lines.append(f"- route: {code(route)}")
+    lines += [f"- slot: {code(slot)}" for slot in slot_words(call)]
     label = call.get("label")
     if isinstance(label, dict):
         lines.append(

@@ -28,6 +28,28 @@ def flag_words(call: Record) -> str:
     return f"the store says: {said}"
 
 
+def route_words(call: Record) -> str | None:
+    """The routing decision with its scores on one line, None where there is none."""
+    route = call.get("route")
+    if not isinstance(route, dict) or not isinstance(candidates := route.get("candidates"), list):
+        return None
+    scores = ", ".join(f"{one['name']} {one['score']}" for one in candidates if isinstance(one, dict))
+    gap = "" if route.get("gap") is None else f", gap {route['gap']}"
+    return f"{scores or 'no candidate'} → {route.get('decision')}{gap} ({route.get('basis')})"
+
+
+def slot_words(call: Record) -> list[str]:
+    """Where each argument came from, a line each."""
+    slots = call.get("slots")
+    lines = []
+    for slot in slots if isinstance(slots, list) else ():
+        if isinstance(slot, dict):
+            sure = "" if slot.get("confidence") is None else f", confidence {slot['confidence']}"
+            place = f", {slot['origin']}" if slot.get("origin") else ""
+            lines.append(f"{slot.get('name')}: {slot.get('source')}{place}{sure} ({slot.get('basis')})")
+    return lines
+
+
 def cut_words(call: Record) -> str | None:
     """Size and hash of a result that was cut, None where it is whole."""
     cut = call.get("result_cut")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -58,3 +59,13 @@ def test_deep_arguments(process: Run, depth: int) -> None:
     assert ran.records[-1]["id"] == "e"
     assert "Traceback" not in ran.err
     assert ran.code == (0 if len(ran.records) == 2 else 2)
+
+
+@pytest.mark.shared
+def test_the_benchs_records_go_in_as_they_are(reach: Run, shared: Path, tmp_path: Path) -> None:
+    lines = gzip.decompress((shared / "bench" / "hidden_errors.dev.jsonl.gz").read_bytes())
+    file = tmp_path / "records.jsonl"
+    file.write_bytes(lines)
+    ran = reach("classify", file)
+    assert (ran.code, ran.err) == (0, "")
+    assert [record["id"] for record in ran.records] == [json.loads(line)["id"] for line in lines.splitlines()]

@@ -194,3 +194,15 @@ def test_unreadable_bytes_do_not_stop_the_output(process: Run, trace: Path) -> N
     assert len(ran.records) == 6
     assert process("calls", trace, PYTHONIOENCODING="ascii", LC_ALL="C").code == 0
     assert process("export", trace, "--session", "ses_1", LC_ALL="C").code == 0
+
+
+@pytest.mark.shared
+def test_every_recorded_database_is_read_whole(reach: Run, shared: Path) -> None:
+    folder = shared / "real_traces" / "opencode"
+    stores = json.loads(reach("stores", folder, "--json").out)
+    assert len(stores) >= 4
+    assert all(store["readable"] for store in stores)
+    calls = reach("calls", folder, "--jsonl")
+    assert calls.code == 0
+    assert len(calls.records) == sum(store["calls"] for store in stores)
+    assert any(record["hidden"] for record in calls.records)

@@ -86,6 +86,21 @@ def test_verdicts_and_evidence_show(trace: Path) -> None:
     assert "<mark>" in html
 
 
+@pytest.mark.parametrize("form", ["md", "html"])
+def test_recorded_routes_and_slots_show(form: str) -> None:
+    samples = Path(__file__).resolve().parents[2] / "sample_traces" / "reach"
+    workspace = Workspace([samples])
+    (source,) = workspace.found.sources
+    call = next(one.call for one in workspace.judged_calls(source) if one.call.route and one.call.slots)
+    text = render(session_document(workspace, source, call.session_id), form)
+    assert call.route is not None
+    assert call.slots is not None
+    first = call.route.candidates[0]
+    assert f"{first.name} {first.score}" in text
+    assert f"→ {call.route.decision}" in text
+    assert f"{call.slots[0].name}: {call.slots[0].source}" in text
+
+
 @given(st.integers(0, 3_000), st.integers(1, 400), st.integers(200, 1_500), st.integers(0, 3_000))
 @settings(max_examples=200, deadline=None)
 def test_evidence_survives_any_cut(before: int, length: int, limit: int, after: int) -> None:

@@ -100,6 +100,8 @@ class Case:
             return False
         if when.status is not None and not self.matcher.contains(when.status, call.status or ""):
             return False
+        if when.tool is not None and not self.matcher.contains(when.tool, call.tool):
+            return False
         return self._holds_command(when) and self._holds_values(when)
 
     def _holds_command(self, when: When) -> bool:
@@ -119,6 +121,8 @@ class Case:
     def _value(self, wanted: str, value: JsonValue) -> bool:
         if wanted.startswith("~"):
             return isinstance(value, str | int | float) and self.matcher.contains(wanted[1:], str(value))
+        if wanted == "no_regex":
+            return isinstance(value, str) and not self.matcher.parses(value)
         return {
             "missing": value is None,
             "present": value is not None,

@@ -170,6 +170,9 @@ class Engine:
                 evidence,
                 "It was interrupted without a word.",
             )
+        if case.body.start > 0 and not case.own_text.strip() and case.nature == "content":
+            words = "The frame of an answer came back with nothing in it."
+            return Verdict(None, 0.5, "upstream_error", "bad_response", "store.empty_frame", None, words)
         return _FINE_CONTENT if case.nature == "content" else _FINE
 
     # -- one way each

@@ -124,6 +124,18 @@ class Matcher:
         safe = text.encode("utf-8", "replace").decode("utf-8")
         return self._pattern(f"(?i){pattern}").search(safe) is not None
 
+    def parses(self, pattern: str) -> bool:
+        """True if the text is a regular expression (RE2, whose syntax ripgrep shares)."""
+        import re2
+
+        options = re2.Options()
+        options.log_errors = False
+        try:
+            re2.compile(pattern.encode("utf-8", "replace"), options)
+        except re2.error:
+            return False
+        return True
+
 
 def evidence_span(text: str, start: int, end: int) -> tuple[int, int]:
     """The hit widened to the end of its line, without blanks around it, at most 300 characters."""

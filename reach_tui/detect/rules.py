@@ -23,12 +23,14 @@ PLACES = ("start", "line", "edge", "last", "anywhere", "whole", "arguments")
 """Where a rule looks; see `Rule.where`."""
 VERDICTS = ("failed", "ok", "soft", "check_reported", "class")
 
+_STATES = ("missing", "present", "empty", "true", "false", "no_regex")
 _ID = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9_]+)+")
 _FAMILY_KEYS = {"family", "title", "nature", "tools", "argument_names", "include", "rule"}
 _RULE_KEYS = {"id", "title", "explain", "where", "match", "unless", "when", "verdict", "category", "confidence", "case"}
 _WHEN_KEYS = {
     "flag",
     "status",
+    "tool",
     "arguments",
     "metadata",
     "command",
@@ -48,8 +50,10 @@ class When:
     """`true`, `false` or `unset`: what the store recorded."""
     status: str | None = None
     """Pattern for the store's own word for the call's state."""
+    tool: str | None = None
+    """Pattern that the tool's name must contain."""
     arguments: Mapping[str, str] = field(default_factory=dict)
-    """Argument name to `missing`, `present`, `empty`, `true`, `false`, or `~` and a pattern."""
+    """Argument to `missing`, `present`, `empty`, `true`, `false`, `no_regex` (does not parse), or `~` and a pattern."""
     metadata: Mapping[str, str] = field(default_factory=dict)
     """The same for metadata."""
     command: str | None = None
@@ -320,14 +324,14 @@ def _when(table: object, fail: _Fail) -> When:
     for key in ("displays", "names_program"):
         if key in table and not isinstance(table[key], bool):
             fail(f"when.{key}", "must be true or false")
-    for key in ("status", "command", "not_command"):
+    for key in ("status", "tool", "command", "not_command"):
         if key in table and not isinstance(table[key], str):
             fail(f"when.{key}", "must be a pattern")
         _check_pattern(f"when.{key}", table.get(key), fail)
     flag = {True: "true", False: "false", "unset": "unset", None: None}[table.get("flag")]
     rest = {
         key: table[key]
-        for key in ("status", "command", "not_command", "displays", "max_chars", "max_lines")
+        for key in ("status", "tool", "command", "not_command", "displays", "max_chars", "max_lines")
         if key in table
     }
     return When(
@@ -346,10 +350,8 @@ def _values(table: object, key: str, fail: _Fail) -> Mapping[str, str]:
     found: dict[str, str] = {}
     for name, wanted in table.items():
         text = str(wanted).lower() if isinstance(wanted, bool) else wanted
-        if not isinstance(text, str) or not (
-            text in ("missing", "present", "empty", "true", "false") or text.startswith("~")
-        ):
-            fail(f"{key}.{name}", "must be missing, present, empty, true, false, or ~ and a pattern")
+        if not isinstance(text, str) or not (text in _STATES or text.startswith("~")):
+            fail(f"{key}.{name}", f"must be {', '.join(_STATES)}, or ~ and a pattern")
         if text.startswith("~"):
             _check_pattern(f"{key}.{name}", text[1:], fail)
         found[name] = text

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from reach_tui.model.call import ToolCall
+from reach_tui.model.route import Route
 
 
 class StepKind(StrEnum):
@@ -19,6 +20,8 @@ class StepKind(StrEnum):
     """System prompts, reminders, hooks: not written by the user."""
     ERROR = "error"
     """The model's or the runtime's own failure (no tool to blame)."""
+    DECISION = "decision"
+    """A routing decision that led to no call (clarify, no capability); `route` holds it."""
     NOTE = "note"
     """What the store says about itself: compaction, mode switch, orphan result."""
     RAW = "raw"
@@ -37,6 +40,8 @@ class Step:
     """The text of a message, note or raw row; empty for calls."""
     at: int | None = None
     call: ToolCall | None = None
+    route: Route | None = None
+    """A decision without a call; a call's own route is in the call."""
     visible: bool = True
     inherited: bool = False
     """Copied from a parent session: shown, never counted."""

@@ -267,7 +267,9 @@ class _Story:
         turn = 0
         for number, (_, rank, row) in enumerate(rows, start=1):
             if isinstance(row, Event):
-                step = Step(number, turn, StepKind.NOTE, _decision_text(row), row.at)
+                route = _route(row)
+                kind = StepKind.DECISION if route else StepKind.NOTE
+                step = Step(number, turn, kind, _decision_text(row), row.at, route=route)
             elif rank == 1:
                 step = self._message(number, turn, row)
             else:

@@ -60,6 +60,12 @@ def _message(judged: JudgedStep, width: int, style: Style) -> list[Line]:
     step = judged.step
     words = {StepKind.RAW: "a row that could not be read, as it stands", StepKind.REASONING: "the model's reasoning"}
     head = words.get(step.kind, str(step.kind))
+    if step.route is not None:
+        return [
+            heading(f"step {step.number} · {head}, no call was made", width, style.glyphs),
+            *([(row, "text")] for row in wrap(clean(step.text[: style.limit]), width)),
+            *route_lines(step.route, width, style.glyphs),
+        ]
     text = clean(step.text[: style.limit])
     lines: list[Line] = [heading(f"step {step.number} · {head}", width, style.glyphs)]
     if step.inherited:

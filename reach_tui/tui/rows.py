@@ -204,6 +204,7 @@ _SPEAKERS = {
     StepKind.REASONING: ("thinking", "invisible"),
     StepKind.SYSTEM: ("system", "dim"),
     StepKind.ERROR: ("error", "flagged"),
+    StepKind.DECISION: ("decision", "soft"),
     StepKind.NOTE: ("note", "dim"),
     StepKind.RAW: ("unreadable", "soft"),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -111,13 +112,16 @@ class Workspace:
         """The sums of one session, from its steps. Raises `StoreError`."""
         engine = self.engine
         turns = unreadable = 0
+        clarified = False
         pairs: list[tuple[ToolCall, Verdict]] = []
         for step in source.reader.steps(session_id):
             turns += step.kind is StepKind.USER and not step.inherited
             unreadable += step.kind is StepKind.RAW
+            clarified |= step.route is not None and step.route.decision == "clarify"
             if step.call is not None:
                 pairs.append((step.call, engine.judge(step.call)))
-        return summarise(session_id, pairs, turns, unreadable)
+        sums = summarise(session_id, pairs, turns, unreadable)
+        return replace(sums, first_pass=False) if clarified and sums.first_pass else sums
 
     # Labels
 

@@ -66,7 +66,7 @@ SHAPES = (
     _shape("vault token", "hvs. hvb. hvr.", r"hv[sbr]\.[A-Za-z0-9_-]{24,300}+"),
     _shape("postman key", "pmak-", r"PMAK-[a-f0-9]{24}-[a-f0-9]{34}"),
     _shape("telegram token", ":aa", r"(?<![0-9])[0-9]{8,10}:AA[A-Za-z0-9_-]{32,}+"),
-    _shape("jwt", "eyj", r"eyJ[A-Za-z0-9_-]{8,}+\.eyJ[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]*+)?"),
+    _shape("jwt", "eyj", r"eyJ[A-Za-z0-9_-]{8,1000}+\.eyJ[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]*+)?"),
     _shape("signature", "sig=", r"(?<![A-Za-z0-9])sig=(?P<secret>[A-Za-z0-9%+/=_-]{20,}+)", re.IGNORECASE),
     _shape(
         "url password",

@@ -201,3 +201,13 @@ def test_evidence_keeps_pointing_at_its_place(parts: list[str], data: st.DataObj
     assert isinstance(end, int)
     assert result[begin:end] == evidence["text"]
     assert "⟦evidence⟧" in str(evidence["text"]) or "[redacted" in str(evidence["text"])
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "unit",
+    ["eyJ", "sk-", "-----BEGIN PRIVATE KEY-----\n", "a://b:", 'password:"', "bearer ", "--token ", "AKIA", 'cookie\\"'],
+)
+def test_no_text_takes_more_than_linear_time(unit: str) -> None:
+    Redactor().text(unit * (500_000 // len(unit)))
+    Redactor().text("a" * 500_000 + unit + "b" * 500_000)

@@ -14,10 +14,20 @@ from reach_tui.base.text import one_line
 from reach_tui.stores.reader import Reader, Recognition
 
 GROUP = "reach_tui.stores"
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltIn:
+    """A reader of ours: asked, and its module imported, only for files with one of its tables."""
+
+    target: str
+    tables: frozenset[str]
+
+
 BUILT_IN = {
-    "reach": "reach_tui.stores.reach:ReachReader",
-    "peri": "reach_tui.stores.peri:PeriReader",
-    "opencode": "reach_tui.stores.opencode:OpencodeReader",
+    "reach": BuiltIn("reach_tui.stores.reach:ReachReader", frozenset({"tool_call"})),
+    "peri": BuiltIn("reach_tui.stores.peri:PeriReader", frozenset({"threads"})),
+    "opencode": BuiltIn("reach_tui.stores.opencode:OpencodeReader", frozenset({"part", "parts", "session_message"})),
 }
 """In the order they are asked. The same names stand in pyproject.toml, so that `importlib.metadata` lists them too."""
 
@@ -54,7 +64,8 @@ def open_store(path: Path) -> Opened:
     with reading(path) as connection:
         schema = schema_of(connection)
     near_miss: tuple[str, Recognition] | None = None
-    for targets in (BUILT_IN, None):
+    ours = {kind: one.target for kind, one in BUILT_IN.items() if one.tables & schema.tables.keys()}
+    for targets in (ours, None):
         for kind, target in (plugin_targets() if targets is None else targets).items():
             try:
                 reader_class = load(target)

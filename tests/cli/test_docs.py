@@ -117,6 +117,7 @@ def test_links_between_the_documents_hold(name: str) -> None:
 
 def test_docs_name_every_store_and_what_its_flag_means() -> None:
     text = (ROOT / "docs" / "stores.md").read_text(encoding="utf-8")
-    for kind, target in BUILT_IN.items():
-        assert f"| `{kind}` | {load(target).title} |" in text
-        assert f"| `{kind}` | {load(target).flag_meaning} |" in text
+    for kind, built_in in BUILT_IN.items():
+        reader = load(built_in.target)
+        assert f"| `{kind}` | {reader.title} |" in text
+        assert f"| `{kind}` | {reader.flag_meaning} |" in text

@@ -228,7 +228,7 @@ def find_message(text: str, message: str, start: int) -> Evidence:
         json.dumps(needle, ensure_ascii=False)[1:-1],
         needle.split("\n")[0][:80],
     ):
-        if form and (at := text.find(form, start)) >= 0:
-            return Evidence(form, at, at + len(form))
+        if form and (at := text.find(form[:_SPAN], start)) >= 0:
+            return Evidence(form[:_SPAN], at, at + len(form[:_SPAN]))
     shown = text[start : start + 120]
     return Evidence(shown, start, start + len(shown))

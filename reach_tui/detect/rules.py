@@ -26,7 +26,7 @@ VERDICTS = ("failed", "ok", "soft", "check_reported", "class")
 _STATES = ("missing", "present", "empty", "true", "false", "no_regex")
 _ID = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9_]+)+")
 _FAMILY_KEYS = {"family", "title", "nature", "tools", "argument_names", "include", "rule"}
-_RULE_KEYS = {"id", "title", "explain", "where", "match", "unless", "when", "verdict", "category", "confidence", "case"}
+_RULE_KEYS = {"id", "explain", "where", "match", "unless", "when", "verdict", "category", "confidence", "case"}
 _WHEN_KEYS = {
     "flag",
     "status",
@@ -260,7 +260,7 @@ def _rule(path: Path, table: Mapping[str, Any], check: bool) -> Rule:
     _check_keys(table, _RULE_KEYS, fail)
     if not isinstance(rule_id, str) or not _ID.fullmatch(rule_id):
         fail("id", "must be like family.what_happened")
-    for key in ("explain", "match", "unless", "where", "verdict", "category", "title"):
+    for key in ("explain", "match", "unless", "where", "verdict", "category"):
         if key in table and not isinstance(table[key], str):
             fail(key, "must be a text")
     where, verdict = table.get("where", "start"), table.get("verdict", "failed")

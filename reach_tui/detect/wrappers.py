@@ -55,6 +55,8 @@ _HEAD_PATTERNS: tuple[tuple[str, str, str | None], ...] = (
     ("S", r"Status Code: [123]\d\d\.? (?:Response: )?", None),
     ("R", r"Response: ", None),
     ("m", r"meta=\S+ content=\[TextContent\(type='text', text=['\"]", None),
+    ("c", r"content=\[TextContent\(type='text', text=['\"]", None),
+    ("[", r"\[TextContent\(type='text', text=['\"]", None),
 )
 _HEADS: dict[str, list[tuple[re.Pattern[str], str | None]]] = {}
 for _letter, _pattern, _rule in _HEAD_PATTERNS:

@@ -172,6 +172,13 @@ def test_a_megabyte_on_one_line_is_judged_at_once() -> None:
     assert _judge("bash", "x" * 2_000_000, arguments={"command": "cat big"}).failed is False
 
 
+def test_a_message_that_escapes_make_long_is_cut() -> None:
+    verdict = _judge("lookup", json.dumps({"error": "\x1f\U00010000" * 80}))
+    assert verdict.failed is True
+    assert verdict.evidence is not None
+    assert len(verdict.evidence.text) <= 300
+
+
 def test_deep_json_is_no_fault() -> None:
     assert _judge("lookup", "[" * 100_000).failed is False
     assert _judge("lookup", '{"a":' * 5_000 + "1" + "}" * 5_000).failed is False

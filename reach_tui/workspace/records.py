@@ -47,7 +47,7 @@ def call_record(source: Source, judged: JudgedCall) -> Record:
 
 
 def step_record(judged: JudgedStep) -> Record:
-    """A step of a session; a call's step names its `call_key`."""
+    """A step of a session; a call's step names its `call_key`, a decision without a call has its `route`."""
     step = judged.step
     return {
         "step": step.number,
@@ -58,6 +58,7 @@ def step_record(judged: JudgedStep) -> Record:
         "inherited": step.inherited,
         "text": step.text,
         "call_key": judged.judged.call.key if judged.judged else None,
+        "route": route_record(step.route) if step.route else None,
     }
 
 

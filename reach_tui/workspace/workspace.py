@@ -13,7 +13,7 @@ from reach_tui.base.clock import now_ms
 from reach_tui.base.errors import ReachError
 from reach_tui.base.hashing import content_hash
 from reach_tui.base.paths import labels_file
-from reach_tui.model import Counts, Label, Session, StepKind, ToolCall, Verdict
+from reach_tui.model import Counts, Label, Result, Session, StepKind, ToolCall, Verdict
 from reach_tui.workspace.judged import JudgedCall, JudgedSession, JudgedStep, SessionCounts
 from reach_tui.workspace.settings import Settings
 from reach_tui.workspace.sources import Found, Source, open_paths
@@ -72,6 +72,13 @@ class Workspace:
         from reach_tui.detect.engine import default_engine
 
         return default_engine()
+
+    def warm_up(self) -> None:
+        """Compile every rule (about half a second of processor time), so that the first session need not wait for it."""
+        engine = self.engine
+        for family in engine.rules.families:
+            for tool in family.tools[:1]:
+                engine.judge(ToolCall("", "", "", tool, {}, False, Result("x", 1)))
 
     @property
     def taxonomy(self) -> Taxonomy:

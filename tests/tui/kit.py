@@ -80,6 +80,14 @@ def screen_text(app: ReachApp) -> str:
     return "\n".join(strip.text.rstrip() for strip in strips) + "\n"
 
 
+async def shows(app: ReachApp, *words: str) -> None:
+    """Wait until the screen shows all these words."""
+    try:
+        await until(lambda: all(word in screen_text(app) for word in words), seconds=10)
+    except AssertionError:
+        raise AssertionError(f"{words} not on screen:\n{screen_text(app)}") from None
+
+
 def assert_golden(name: str, text: str) -> None:
     """The text equals the stored one; `REACH_TUI_GOLDENS=write` stores it."""
     path = GOLDENS / f"{name}.txt"

@@ -14,7 +14,7 @@ from reach_tui.tui.screens.detail import DetailScreen
 from reach_tui.tui.screens.dialogs import NoteDialog, PickDialog
 from reach_tui.tui.screens.session import SessionScreen
 from reach_tui.workspace import Settings
-from tests.tui.kit import DATA, SAMPLES, open_session, running, screen_text, session_of, sessions_of, until
+from tests.tui.kit import DATA, SAMPLES, open_session, running, screen_text, session_of, sessions_of, shows, until
 
 PERI = DATA / "peri" / "schema_3.db"
 
@@ -41,9 +41,19 @@ async def test_from_the_list_to_the_first_hidden_error_in_two_keys() -> None:
         current = session_of(app).current_call
         assert current is not None
         assert current.hidden
-        text = screen_text(app)
-        assert "◆ HIDDEN" in text
-        assert "The store says succeeded" in text
+        await shows(app, "◆ HIDDEN", "The store says succeeded")
+
+
+async def test_key_pressed_before_the_session_is_read_is_not_lost() -> None:
+    async with running([PERI]) as (app, pilot):
+        sessions_of(app).action_open()
+        await until(lambda: isinstance(app.screen, SessionScreen) and app.screen.is_mounted)
+        session_of(app).action_next_hidden()
+        await until(lambda: session_of(app).loaded)
+        await pilot.pause()
+        current = session_of(app).current_call
+        assert current is not None
+        assert current.hidden
 
 
 async def test_n_and_p_walk_every_failure_and_nothing_else() -> None:
@@ -81,8 +91,8 @@ async def test_label_is_on_disk_before_the_screen_says_so() -> None:
         assert screen.current_call is not None
         assert screen.current_call.call.key != target.call.key, "the cursor has moved on"
         await pilot.pause()
-        assert "✎4" in screen_text(app)
-        assert "labels.db" in screen_text(app)
+        await shows(app, "✎4")
+        await shows(app, "labels.db")
 
 
 async def test_fast_digits_label_one_call_each_in_order() -> None:
@@ -104,7 +114,7 @@ async def test_refine_note_repeat_undo_redo() -> None:
         await pilot.press("semicolon")
         await until(lambda: isinstance(app.screen, PickDialog))
         await pilot.pause()
-        assert "Stale context" in screen_text(app)
+        await shows(app, "Stale context")
         await pilot.press("1")
         await saved(app, pilot, 2)
         await pilot.press("e")
@@ -164,7 +174,7 @@ async def test_going_back_shows_the_label_count() -> None:
         await pilot.press("escape")
         await until(lambda: sessions_of(app).session_list.rows[0][1].judged.labelled == 1)
         await pilot.pause()
-        assert "✎ 1" in screen_text(app)
+        await shows(app, "✎ 1")
 
 
 async def test_folded_repeats_unfold() -> None:
@@ -173,7 +183,7 @@ async def test_folded_repeats_unfold() -> None:
         rows = screen.step_list.rows
         fold = next(index for index, row in enumerate(rows) if row.repeats > 1)
         assert rows[fold].repeats == 5
-        assert "×5" in screen_text(app)
+        await shows(app, "×5")
         screen.step_list.cursor = fold
         await pilot.press("right")
         assert all(row.repeats == 1 for row in screen.step_list.rows)
@@ -283,7 +293,7 @@ async def test_resize_storm_leaves_the_screen_usable() -> None:
             await pilot.pause()
         await pilot.press("h")
         await pilot.pause()
-        assert "HIDDEN" in screen_text(app)
+        await shows(app, "HIDDEN")
 
 
 async def test_row_that_cannot_be_parsed_is_shown_raw_and_counted(tmp_path: Path) -> None:
@@ -303,7 +313,7 @@ async def test_row_that_cannot_be_parsed_is_shown_raw_and_counted(tmp_path: Path
         raw = [one for one in session.step_list.steps if one.step.kind == "raw"]
         assert [one.step.text for one in raw] == ["{broken [red]"]
         assert len(session.step_list.steps) > 3
-        assert "unreadable {broken [red]" in screen_text(app)
+        await shows(app, "unreadable {broken [red]")
 
 
 async def test_copy_puts_the_record_on_the_clipboard() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from reach_tui.tui.screens.dialogs import HelpDialog, TextDialog
 from reach_tui.workspace import Settings
-from tests.tui.kit import DATA, SAMPLES, open_session, running, screen_text, sessions_of, until
+from tests.tui.kit import DATA, SAMPLES, open_session, running, screen_text, sessions_of, shows, until
 
 
 async def test_worst_session_is_first_and_chosen() -> None:
@@ -37,7 +37,7 @@ async def test_filter_narrows_as_one_types_and_escape_clears() -> None:
         found = [row.judged.session for _, row in screen.session_list.rows]
         assert 0 < len(found) < everything
         assert all("refund" in f"{one.title} {one.project}".casefold() for one in found)
-        assert "“refund”" in screen_text(app)
+        await shows(app, "“refund”")
         await pilot.press("enter")
         assert screen.focused is screen.session_list
         assert 0 < len(screen.session_list.rows) < everything
@@ -90,11 +90,11 @@ async def test_broken_file_is_told_and_the_rest_stays_usable(tmp_path: Path) -> 
         screen = sessions_of(app)
         assert len(screen.entries) > 5
         assert len(screen.problems) == 2
-        assert "2 unreadable" in screen_text(app)
+        await shows(app, "2 unreadable")
         await pilot.press("exclamation_mark")
         await pilot.pause()
         assert isinstance(app.screen, TextDialog)
-        assert "torn.db" in screen_text(app)
+        await shows(app, "torn.db")
         await pilot.press("escape")
         await open_session(app, pilot)
 
@@ -102,8 +102,8 @@ async def test_broken_file_is_told_and_the_rest_stays_usable(tmp_path: Path) -> 
 async def test_nothing_to_show_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "notes.db").write_text("not a database")
     async with running([tmp_path]) as (app, _):
-        assert "no sessions here" in screen_text(app)
-        assert "reach-tui demo" in screen_text(app)
+        await shows(app, "no sessions here")
+        await shows(app, "reach-tui demo")
 
 
 async def test_help_lists_every_key_and_mark() -> None:
@@ -144,7 +144,7 @@ async def test_key_line_can_be_clicked() -> None:
 async def test_remapped_key_works_and_is_shown() -> None:
     settings = Settings(by="dev", keys={"sort": "z"})
     async with running([SAMPLES / "reach"], settings=settings) as (app, pilot):
-        assert "z sort" in screen_text(app)
+        await shows(app, "z sort")
         await pilot.press("s")
         assert sessions_of(app).sort == "hidden"
         await pilot.press("z")
@@ -171,5 +171,5 @@ async def test_no_path_and_hostile_file_name(tmp_path: Path) -> None:
     shutil.copy(SAMPLES / "reach" / "shop.db", target)
     (tmp_path / "[b]\x1b[31mbad.db").write_bytes(b"")
     async with running([tmp_path]) as (app, _):
-        assert "[red]x[@click=app.q" in screen_text(app)
+        await shows(app, "[red]x[@click=app.q")
         assert any("[b]bad.db" in note.message for note in app._notifications)

@@ -91,6 +91,8 @@ class SessionScreen(LabelCommands, ListScreen):
         self._hits: set[int] | None = None
         self._words = ""
         self._touched = False
+        self._wish: bool | None = None
+        """Set while a failure asked for has not been read yet: True for a hidden one."""
         self._back_to: int | None = None
         self.status: tuple[str, str] = ("", "dim")
 
@@ -140,6 +142,8 @@ class SessionScreen(LabelCommands, ListScreen):
         self._refold()
         if first:
             self._inspect()
+        if self._wish is not None and self.jump(1, hidden=self._wish):
+            self.set_status("", "dim")
 
     @on(Failed)
     def _not_read(self, message: Failed) -> None:
@@ -201,7 +205,7 @@ class SessionScreen(LabelCommands, ListScreen):
 
     @on(LineList.Highlighted)
     def _moved(self) -> None:
-        self._touched = True
+        self._touched, self._wish = True, None
         self._inspect()
 
     @on(LineList.Chosen)
@@ -230,14 +234,13 @@ class SessionScreen(LabelCommands, ListScreen):
 
     def _indexes(self, step: int) -> Iterator[int]:
         steps = self.step_list
-        start = steps.rows[steps.cursor].index if self._touched else -1
+        start = steps.rows[steps.cursor].index if self._touched and steps.rows else -1
         return iter(range(start + 1, len(steps.steps)) if step > 0 else range(start - 1, -1, -1))
 
     def jump(self, step: int, *, hidden: bool) -> bool:
         """Move to the next (or previous) failure; a folded run counts once. False if there is none."""
         steps = self.step_list
-        if not steps.rows:
-            return False
+        self._wish = None
         here = steps.cursor
         for index in self._indexes(step):
             row = self._row_of(index)
@@ -250,8 +253,11 @@ class SessionScreen(LabelCommands, ListScreen):
                 steps.cursor = row
                 return True
         word = "hidden failure" if hidden else "failure"
-        more = "" if self.loaded else " yet: still reading"
-        self.set_status(f"no {'further' if step > 0 else 'earlier'} {word}{more}", "dim")
+        if not self.loaded and step > 0:
+            self._wish = hidden
+            self.set_status(f"reading on to the next {word} …", "dim")
+        else:
+            self.set_status(f"no {'further' if step > 0 else 'earlier'} {word}", "dim")
         return False
 
     def action_next_failure(self) -> None:

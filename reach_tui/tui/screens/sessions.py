@@ -141,6 +141,10 @@ class SessionsScreen(ListScreen):
                 self.post_message(self.Failed(error))
         self.post_message(self.Listed(len(found.sources)))
 
+    @work(thread=True, group="warm-up", exit_on_error=False)
+    def _warm_up(self) -> None:
+        self.reach.workspace.warm_up()
+
     @work(thread=True, group="scan", exit_on_error=False)
     def _count(self) -> None:
         worker = get_current_worker()
@@ -195,6 +199,7 @@ class SessionsScreen(ListScreen):
         if self.entries:
             self._reload_labels()
             self._count()
+            self._warm_up()
         else:
             self.filled = True
 

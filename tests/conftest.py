@@ -18,6 +18,7 @@ def _own_folders(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
         monkeypatch.setenv(f"REACH_TUI_{variable}", str(base / name))
     for name in ("LABELS", "BY", "THEME"):
         monkeypatch.delenv(f"REACH_TUI_{name}", raising=False)
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)  # commands must flush by themselves
     monkeypatch.setenv("REACH_TUI_PLUGINS", "off")
 
 

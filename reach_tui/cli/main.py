@@ -12,7 +12,7 @@ import click
 
 from reach_tui import __version__
 from reach_tui.base.errors import ReachError
-from reach_tui.cli.output import BAD_INPUT, close_quietly, prepare_streams, say
+from reach_tui.cli.output import BAD_INPUT, close_quietly, drop_what_cannot_be_written, prepare_streams, say
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -114,6 +114,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         say(f"{where}{error.strerror or error}")
+        drop_what_cannot_be_written()
         return BAD_INPUT
     except Exception as error:  # the last line of defence; whole with REACH_TUI_DEBUG
         if os.environ.get("REACH_TUI_DEBUG"):

@@ -43,6 +43,14 @@ def close_quietly() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def drop_what_cannot_be_written() -> None:
+    """After a failed write (a full disk): what stdout still holds would fail again when the interpreter ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        close_quietly()
+
+
 def say(line: str) -> None:
     """One line on stderr, cleaned of whatever a path or a trace put into it."""
     click.echo(f"reach-tui: {one_line(line)}", err=True)

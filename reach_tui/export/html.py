@@ -74,6 +74,8 @@ def _lines(document: Document) -> Iterator[str]:
 def _message(step: Record) -> Iterator[str]:
     unseen = "" if step["visible"] else ' <span class="quiet">no longer visible to the model</span>'
     yield f'<h2 id="step-{step["step"]}">{step["step"]} · {_line(step["kind"])}{unseen}</h2>'
+    if route := route_words(step):
+        yield f"<p>{_line(route)}</p>"
     yield f"<pre>{_text(step['text'])}</pre>"
 
 

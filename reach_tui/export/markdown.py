@@ -67,6 +67,8 @@ def _counts(document: Document) -> Iterator[str]:
 def _message(step: Record) -> Iterator[str]:
     unseen = "" if step["visible"] else " (no longer visible to the model)"
     yield f"## {step['step']} · {step['kind']}{unseen}"
+    if route := route_words(step):
+        yield f"Route: {code(route)}"
     yield fence(str(step["text"]))
 
 

@@ -28,9 +28,9 @@ def flag_words(call: Record) -> str:
     return f"the store says: {said}"
 
 
-def route_words(call: Record) -> str | None:
-    """The routing decision with its scores on one line, None where there is none."""
-    route = call.get("route")
+def route_words(record: Record) -> str | None:
+    """The routing decision of a call or step with its scores on one line, None where there is none."""
+    route = record.get("route")
     if not isinstance(route, dict) or not isinstance(candidates := route.get("candidates"), list):
         return None
     scores = ", ".join(f"{one['name']} {one['score']}" for one in candidates if isinstance(one, dict))

@@ -34,6 +34,7 @@ _TELLING = re.compile(
     r"(?i)error|fail|denied|not found|no such|cannot|could not|unable|invalid|missing|timed? ?out|refused|abort|错|失败"
 )
 _SPAN = 300
+_REPORT = 20_000  # characters at each end of a check's output
 _ENVELOPE_OF_CONTENT = 4000  # characters: a longer answer of a reading tool is the content itself
 
 ENVELOPE_WORDS = {
@@ -150,7 +151,10 @@ def outcome_of_exit(case: Case, code: int, output: str | None = None) -> Outcome
 
 def reports_findings(command: str, output: str) -> bool:
     """True if the command is a check, its output holds findings, and nothing says that it could not start."""
-    return commands.is_check(command) and bool(_FINDINGS.search(output)) and not _NOT_STARTED.search(output)
+    if not commands.is_check(command):
+        return False
+    shown = output if len(output) <= 2 * _REPORT else f"{output[:_REPORT]}\n{output[-_REPORT:]}"
+    return bool(_FINDINGS.search(shown)) and not _NOT_STARTED.search(shown)
 
 
 def may_be_envelope(case: Case) -> bool:

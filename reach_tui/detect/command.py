@@ -45,7 +45,7 @@ _CHECK = re.compile(
     r"|(?:npm|pnpm|yarn|bun|deno|cargo|go|dotnet|mvn|mvnw|gradle|gradlew|make|just|task|rake|mix|sbt|swift"
     r"|flutter|dart|composer|nx|turbo|"
     r"lerna|hatch|poetry run|uv run|zig)(?:\s+-{1,2}[\w=./-]+(?:\s+(?!run|test|check"
-    r"|lint)[\w./@-]+)?)*\s+(?:run(?:-script)?\s+)?(?:-\S+\s+)*"
+    r"|lint)[\w./@][\w./@-]*)?){0,8}\s+(?:run(?:-script)?\s+)?(?:-\S+\s+){0,8}"
     r"(?:test|tests|check|lint|typecheck|type-check|vet|verify|clippy|build|analyze|fmt|format|compile|tsc"
     r"|validate|ci)(?:[:\w-]*)\b"
     r"|(?:gcc|g\+\+|clang|clang\+\+|cc|javac|rustc|ghc|scalac|kotlinc|swiftc|nvcc)\s)"

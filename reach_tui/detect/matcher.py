@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from reach_tui.base.errors import ConfigError
 from reach_tui.detect.rules import Rule
 
 WINDOWS = {"content": (700, 0), "edit": (2000, 600), "answer": (2000, 1000), "log": (3000, 5000)}
 """Characters at the head and at the tail that are looked at, by nature: content is judged by how it begins alone."""
 _GAP = "\n\0\n"  # between head and tail, so that nothing matches across
 _HITS = 40
+_BUDGETS = (16 << 20, 32 << 20, 64 << 20, 256 << 20)
+"""Bytes for a compiled set and its cached states: the least that holds the set, so that a scan stays small."""
 _EVIDENCE = 300
 _FIELD = re.compile(r"\{(\w+)\}")
 
@@ -86,14 +89,19 @@ class Matcher:
     def _compile(self) -> Any:
         import re2
 
-        options = re2.Options()
-        options.max_mem = 128 << 20
-        options.log_errors = False
-        patterns = re2.Set.SearchSet(options)
-        for rule in self.rules:
-            patterns.Add(rule.pattern)
-        patterns.Compile()
-        return patterns
+        for budget in _BUDGETS:
+            options = re2.Options()
+            options.max_mem = budget
+            options.log_errors = False
+            patterns = re2.Set.SearchSet(options)
+            for rule in self.rules:
+                patterns.Add(rule.pattern)
+            try:
+                patterns.Compile()
+            except re2.error:
+                continue
+            return patterns
+        raise ConfigError("too many or too large patterns for one family", hint="split it, or simplify its patterns")
 
     def spans(self, rule: Rule, view: Window) -> Iterator[tuple[int, int, dict[str, str]]]:
         """Where in the window the rule matches (first 40), without lines that its `unless` excuses."""

@@ -142,7 +142,9 @@ def test_the_evidence_of_a_late_failure_is_found_in_a_long_output() -> None:
 
 
 def test_nothing_matches_across_the_cut_between_head_and_tail() -> None:
-    text = "Error" * 700 + "x" * 10_000 + ": command not found"
+    head = ("y" * 2988 + "\nbash: zebra")[:3000]
+    tail = (": command not found\n" + "z\n" * 3000)[:5000]
+    text = head + "m" * 10_000 + tail
     assert _judge("bash", text, arguments={"command": "python3 a.py"}).rule != "shell.command_not_found"
 
 

@@ -6,8 +6,13 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 SHARED = Path(os.environ.get("REACH_TUI_SHARED") or Path(__file__).resolve().parents[1] / ".." / "shared")
+
+# a slow machine is no failure; the gate tries the same examples every time
+settings.register_profile("reach-tui", deadline=None, derandomize=bool(os.environ.get("CI")))
+settings.load_profile("reach-tui")
 
 
 @pytest.fixture(autouse=True)

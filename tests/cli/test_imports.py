@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -53,3 +54,18 @@ def test_no_command_but_the_screens_loads_textual(trace: Path, command: list[str
 
 def test_version_loads_no_database_code() -> None:
     assert not loaded(["--version"]) & {"sqlite3", "msgspec", "re2", "asyncio"}
+
+
+def cpu_seconds(*arguments: str) -> float:
+    """User and system time of one interpreter, the best of five."""
+    times = []
+    for _ in range(5):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, *arguments], capture_output=True, timeout=60, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return min(times)
+
+
+def test_version_costs_at_most_half_of_importing_the_toolkit() -> None:
+    assert cpu_seconds("-m", "reach_tui", "--version") <= cpu_seconds("-c", "import textual.app") / 2

@@ -74,7 +74,7 @@ class Workspace:
         return default_engine()
 
     def warm_up(self) -> None:
-        """Compile every rule (about half a second of processor time), so that the first session need not wait for it."""
+        """Compile every rule (half a second of processor time), so that the first session need not wait for it."""
         engine = self.engine
         for family in engine.rules.families:
             for tool in family.tools[:1]:

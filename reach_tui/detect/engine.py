@@ -322,7 +322,8 @@ class Engine:
         return self._message_verdict(case, str(case.body.failed), words, None, 0.93)
 
     def _by_flag(self, case: Case, hit: Hit | None) -> Verdict:
-        if hit and hit.rule.verdict in ("ok", "check_reported"):
+        knows_better = hit and (hit.rule.verdict == "check_reported" or hit.rule.category == "not_a_failure")
+        if hit and knows_better:
             return self._by_hit(case, hit)
         return self._message_verdict(case, "flag.error", "The store itself says the call failed.", None, 0.95)
 

@@ -37,7 +37,7 @@ _HEAD_PATTERNS: tuple[tuple[str, str, str | None], ...] = (
     ("<", r"<(?:output|stdout|stderr|result)>\s*", None),
     ("E", r"Error (?:executing|calling) tool '?[\w.:-]{1,80}'?: ", "harness.tool_raised"),
     ("E", r"ERROR:\r?\n", "harness.error_block"),
-    ("E", r"Exit code:? -?\d+\n(?!Wall time)", None),
+    ("E", r"(?:Error: )?Exit code:? -?\d+(?:\n(?!Wall time)|\Z)", None),
     ("E", r"Exit code: -?\d+\nWall time: [^\n]*\n(?:Total output lines: \d+\n)?Output:\n", None),
     ("C", r"Chunk ID: \S+\nWall time: [^\n]*\n(?:Process [^\n]*\n)?(?:Original token count: \d+\n)?Output:\n", None),
     (
@@ -65,7 +65,8 @@ _EXIT_LETTERS = frozenset("eETCW")
 
 _HEAD_EXIT = re.compile(
     r"(?:exitcode: (-?\d+) \(|The script ran, then exited with (?:Unix |POSIX )?exit code: (-?\d+)"
-    r"|Exit code:? (-?\d+)\n|(?:Chunk ID: \S+\n)?Wall time: [^\n]*\nProcess exited with code (-?\d+)\n)"
+    r"|(?:Error: )?Exit code:? (-?\d+)(?:\n|\Z)"
+    r"|(?:Chunk ID: \S+\n)?Wall time: [^\n]*\nProcess exited with code (-?\d+)\n)"
 )
 _TAIL_EXIT = re.compile(
     r"(?m)^[ \t]*(?:(?P<weak>\[Exit code: (?P<w>-?\d+)\])"

@@ -89,7 +89,7 @@ def test_the_enumerations_are_those_of_model_and_taxonomy() -> None:
 
     known = {sub.error_type for item in default().categories for sub in item.subcategories}
     assert set(ERROR_TYPES) == known | {"none"}
-    assert {*MESSAGE_KINDS, "call"} == {kind.value for kind in StepKind}
+    assert {*MESSAGE_KINDS, "call", "decision"} == {kind.value for kind in StepKind}
 
 
 @pytest.mark.parametrize(

@@ -152,7 +152,7 @@ def test_decisions_without_a_call_are_steps(path: Path) -> None:
         writer.add_message("s1", StepKind.ASSISTANT, "I cannot")
     reader = ReachReader(path)
     steps = list(reader.steps("s1"))
-    assert [step.kind.value for step in steps] == ["user", "note", "assistant"]
+    assert [step.kind.value for step in steps] == ["user", "decision", "assistant"]
     assert steps[1].text == "route: no_capability · audio · a 0.30 · top too low"
     assert reader.events("s1") == [event]
 

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from reach_tui.base.jsonio import JsonValue
-from reach_tui.detect import checks, envelope
+from reach_tui.detect import checks, envelope, verdicts
 from reach_tui.detect.case import STRONG, Case
 from reach_tui.detect.codes import class_of_exit
 from reach_tui.detect.matcher import Hit, Matcher, Window, evidence_span, window
@@ -21,13 +21,13 @@ RULES = Path(__file__).with_name("rules")
 
 _FALLBACK = "any"
 _SHELL = "shell"
+_EDIT = "edit"
+_SHORT = 4000  # characters of an unknown tool's answer that may be read as a known one's
+_BEGINNING = 200
 _REST = 700  # characters of a long message that still tell its class
 _FINE = Verdict(False, 0.9)
 _FINE_CONTENT = Verdict(False, 0.97)
 _UNANSWERED = Verdict(None, 0.0)
-
-_Class = tuple[str | None, str | None]
-"""Level 1 and level 2 of the taxonomy."""
 
 
 class Desk:
@@ -109,7 +109,7 @@ class Engine:
         for rule in desk.argument_rules:
             if case.holds(rule.when):
                 span = checks.argument_evidence(case.call.arguments, rule.when.arguments)
-                return _verdict(
+                return verdicts.verdict(
                     rule.verdict, rule.confidence, (rule.category, rule.subcategory), rule.id, span, rule.explain
                 )
         return None
@@ -117,10 +117,14 @@ class Engine:
     def _unanswered(self, case: Case) -> Verdict:
         call = case.call
         if found := checks.cut_short(call):
-            return _failed(found.confidence, found.category, found.rule, found.evidence, found.explanation)
+            return verdicts.failed(found.confidence, found.category, found.rule, found.evidence, found.explanation)
         if call.flagged is True:
-            return _failed(
-                0.9, None, "flag.error", _status_evidence(call), "The store says the call failed; it kept no text."
+            return verdicts.failed(
+                0.9,
+                None,
+                "flag.error",
+                verdicts.status_evidence(call),
+                "The store says the call failed; it kept no text.",
             )
         return _UNANSWERED
 
@@ -149,16 +153,39 @@ class Engine:
             if case.nature == "log" and checks.reports_findings(case.command, case.own_text):
                 return _reported(case, hit)
             return self._by_hit(case, hit)
-        if call.flagged is True:
+        return self._last_word(case, hit, value)
+
+    def _last_word(self, case: Case, hit: Hit | None, value: JsonValue) -> Verdict:
+        if case.call.flagged is True:
             return self._by_flag(case, hit)
         if hit:
             return self._by_hit(case, hit)
+        if value is None and case.matcher is self._desks[_FALLBACK].matcher and (verdict := self._as_known_tool(case)):
+            return verdict
         return self._quiet(case)
+
+    def _as_known_tool(self, case: Case) -> Verdict | None:
+        """A tool nobody knows may be a shell or an editor by another name: its short answer begins as theirs do."""
+        if case.body.end - case.body.start > _SHORT:
+            return None
+        for name in (_SHELL, _EDIT):
+            if (desk := self._desks.get(name)) is None:
+                continue
+            other = replace(case, matcher=desk.matcher, nature=desk.nature)
+            hit = other.find()
+            if (
+                hit
+                and hit.rule.verdict == "failed"
+                and hit.rule.confidence >= STRONG
+                and hit.start - case.body.start <= _BEGINNING
+            ):
+                return self._by_hit(other, hit)
+        return None
 
     def _quiet(self, case: Case) -> Verdict:
         call = case.call
         if call.flagged is None and (found := checks.cut_short(call)):
-            return _failed(found.confidence, found.category, found.rule, found.evidence, found.explanation)
+            return verdicts.failed(found.confidence, found.category, found.rule, found.evidence, found.explanation)
         if call.metadata.get("interrupted") is True:
             evidence = Evidence("interrupted", 0, 11, "metadata")
             return Verdict(
@@ -180,7 +207,7 @@ class Engine:
     def _by_hit(self, case: Case, hit: Hit) -> Verdict:
         rule = hit.rule
         start, end = evidence_span(case.text, hit.start, hit.end)
-        category: _Class = (rule.category, rule.subcategory)
+        category: verdicts.Class = (rule.category, rule.subcategory)
         if rule.verdict == "ok":
             if case.call.flagged is not True:
                 return Verdict(False, rule.confidence, *category, rule.id, None, hit.explanation)
@@ -190,24 +217,24 @@ class Engine:
                 "not_a_failure",
                 "false_flag",
                 rule.id,
-                _slice(case.text, start, end),
+                verdicts.span(case.text, start, end),
                 hit.explanation,
             )
         if rule.verdict == "failed" and category == (None, None):
             category, shown = self._class_at(case, hit.start)
             start, end = shown or (start, end)
-        return _verdict(
-            rule.verdict, rule.confidence, category, rule.id, _slice(case.text, start, end), hit.explanation
+        return verdicts.verdict(
+            rule.verdict, rule.confidence, category, rule.id, verdicts.span(case.text, start, end), hit.explanation
         )
 
-    def _class_at(self, case: Case, position: int) -> tuple[_Class, tuple[int, int] | None]:
+    def _class_at(self, case: Case, position: int) -> tuple[verdicts.Class, tuple[int, int] | None]:
         message_start, message_end = checks.message_span(case.text, case.body.start, position, case.body.end)
         found = self._class_of(case.text[message_start : message_end + _REST])
         if found == (None, None):
             found = self._class_of(checks.closing_message(case.own_text))
         return found, checks.exception_span(case.text, position, case.body.end)
 
-    def _class_of(self, message: str) -> _Class:
+    def _class_of(self, message: str) -> verdicts.Class:
         """The class of a message already known to be a failure; (None, None) where no rule knows it."""
         view = window(message, 0, len(message), "answer")
         rule = next(self._classes.hits(view), None)
@@ -217,7 +244,7 @@ class Engine:
         call = case.call
         if call.metadata.get("timed_out") is True:
             mark = Evidence("timed_out", 0, 9, "metadata")
-            return _failed(
+            return verdicts.failed(
                 0.97, "timeout_or_limit/timeout", "store.timed_out", mark, "The store says it ran out of time."
             )
         notice = call.metadata.get("notice")
@@ -238,27 +265,31 @@ class Engine:
         evidence = self._exit_evidence(case, code)
         if outcome.verdict != "failed":
             flagged = case.call.flagged is True and outcome.verdict == "ok"
-            category: _Class = ("not_a_failure", "false_flag" if flagged else outcome.subcategory)
+            category: verdicts.Class = ("not_a_failure", "false_flag" if flagged else outcome.subcategory)
             if outcome.verdict == "soft":
                 category = self._exit_class(case, code, hit)
-            return _verdict(outcome.verdict, outcome.confidence, category, outcome.rule, evidence, outcome.explanation)
+            return verdicts.verdict(
+                outcome.verdict, outcome.confidence, category, outcome.rule, evidence, outcome.explanation
+            )
         if hit and hit.rule.verdict == "failed":
             return self._by_hit(case, hit)
-        return _verdict("failed", 0.9, self._exit_class(case, code, hit), outcome.rule, evidence, outcome.explanation)
+        return verdicts.verdict(
+            "failed", 0.9, self._exit_class(case, code, hit), outcome.rule, evidence, outcome.explanation
+        )
 
-    def _exit_class(self, case: Case, code: int, hit: Hit | None) -> _Class:
+    def _exit_class(self, case: Case, code: int, hit: Hit | None) -> verdicts.Class:
         if hit and hit.rule.category and hit.rule.verdict == "failed":
             return hit.rule.category, hit.rule.subcategory
         if code in (124, 137, 139, 143) and (known := class_of_exit(code)):
-            return _split(known)
+            return verdicts.split(known)
         category = self._class_of(checks.closing_message(case.own_text))
         if category == (None, None) and (known := class_of_exit(code)):
-            return _split(known)
+            return verdicts.split(known)
         return category if category != (None, None) else ("upstream_error", "tool_crash")
 
     def _exit_evidence(self, case: Case, code: int) -> Evidence:
         if case.body.exit_span and case.body.exit_code == code:
-            return _slice(case.text, *evidence_span(case.text, *case.body.exit_span))
+            return verdicts.span(case.text, *evidence_span(case.text, *case.body.exit_span))
         return Evidence(f"exit status {code}", 0, len(f"exit status {code}"), "metadata")
 
     def _parsed(self, case: Case) -> JsonValue:
@@ -279,26 +310,32 @@ class Engine:
             )
         if found.exit_code is not None:
             return self._by_inner_exit(case, found)
-        category = _split(found.category)
+        category = verdicts.split(found.category)
         by_words = self._class_of(found.message)
         if category[1] is None and by_words != (None, None):
             category = by_words
         if category == (None, None):
             category = ("upstream_error", "bad_response")
         evidence = checks.find_message(case.text, found.message, case.body.start)
-        return _verdict("failed", found.confidence, category, found.rule, evidence, checks.ENVELOPE_WORDS[found.rule])
+        return verdicts.verdict(
+            "failed", found.confidence, category, found.rule, evidence, checks.ENVELOPE_WORDS[found.rule]
+        )
 
     def _by_inner_exit(self, case: Case, found: envelope.Finding) -> Verdict | None:
         code = found.exit_code or 0
         outcome = checks.outcome_of_exit(case, code, found.message)
-        category: _Class = ("not_a_failure", outcome.subcategory)
+        category: verdicts.Class = ("not_a_failure", outcome.subcategory)
         if outcome.verdict in ("failed", "soft"):
             by_words = self._class_of(checks.closing_message(found.message))
             category = (
-                by_words if by_words != (None, None) else _split(class_of_exit(code) or "upstream_error/tool_crash")
+                by_words
+                if by_words != (None, None)
+                else verdicts.split(class_of_exit(code) or "upstream_error/tool_crash")
             )
         evidence = checks.find_message(case.text, str(code), case.body.start)
-        return _verdict(outcome.verdict, outcome.confidence, category, outcome.rule, evidence, outcome.explanation)
+        return verdicts.verdict(
+            outcome.verdict, outcome.confidence, category, outcome.rule, evidence, outcome.explanation
+        )
 
     def _by_inner_text(self, case: Case, message: str) -> Verdict | None:
         """The text inside an envelope that itself says nothing bad is judged by the same rules."""
@@ -313,7 +350,7 @@ class Engine:
             category, _ = self._class_at(inner, hit.start)
         start, end = evidence_span(message, hit.start, hit.end)
         evidence = checks.find_message(case.text, message[start:end], case.body.start)
-        return _verdict(hit.rule.verdict, hit.rule.confidence, category, hit.rule.id, evidence, hit.explanation)
+        return verdicts.verdict(hit.rule.verdict, hit.rule.confidence, category, hit.rule.id, evidence, hit.explanation)
 
     def _by_wrapper(self, case: Case, hit: Hit | None) -> Verdict:
         if hit and hit.rule.verdict == "failed":
@@ -328,57 +365,25 @@ class Engine:
         return self._message_verdict(case, "flag.error", "The store itself says the call failed.", None, 0.95)
 
     def _message_verdict(self, case: Case, rule: str, words: str, category: str | None, confidence: float) -> Verdict:
-        known = _split(category) if category else self._class_of(case.own_text)
+        known = verdicts.split(category) if category else self._class_of(case.own_text)
         if known == (None, None):
             known = ("upstream_error", "tool_crash") if case.nature == "log" else ("invalid_parameter", None)
         start, end = checks.telling_line(case.text, case.body.start, case.body.end)
-        evidence = _slice(case.text, start, end) if end > start else _status_evidence(case.call)
-        return _verdict("failed", confidence, known, rule, evidence, words)
+        evidence = verdicts.span(case.text, start, end) if end > start else verdicts.status_evidence(case.call)
+        return verdicts.verdict("failed", confidence, known, rule, evidence, words)
 
 
 def _reported(case: Case, hit: Hit) -> Verdict:
     start, end = evidence_span(case.text, hit.start, hit.end)
     words = "A check ran and reported findings."
-    return _verdict("check_reported", 0.8, (None, None), "shell.check_reported", _slice(case.text, start, end), words)
+    return verdicts.verdict(
+        "check_reported", 0.8, (None, None), "shell.check_reported", verdicts.span(case.text, start, end), words
+    )
 
 
 def _debatable(case: Case) -> bool:
     """An error status that the harness writes into the text without counting it: soft, whatever the text says."""
     return case.body.weak_mark and bool(case.exit_code) and case.call.flagged is not True
-
-
-def _split(category: str | None) -> _Class:
-    level1, _, level2 = (category or "").partition("/")
-    return level1 or None, level2 or None
-
-
-def _slice(text: str, start: int, end: int) -> Evidence:
-    return Evidence(text[start:end], start, end)
-
-
-def _status_evidence(call: ToolCall) -> Evidence | None:
-    return Evidence(call.status, 0, len(call.status), "status") if call.status else None
-
-
-def _failed(confidence: float, category: str | None, rule: str, evidence: Evidence | None, explanation: str) -> Verdict:
-    return _verdict("failed", confidence, _split(category), rule, evidence, explanation)
-
-
-def _verdict(
-    verdict: str,
-    confidence: float,
-    category: _Class,
-    rule: str,
-    evidence: Evidence | None,
-    explanation: str,
-) -> Verdict:
-    failed = {"failed": True, "soft": None}.get(verdict, False)
-    level1, level2 = category
-    if failed and level1 is None:
-        level1 = "upstream_error"
-    if verdict == "check_reported":
-        level1, level2 = "not_a_failure", "check_reported"
-    return Verdict(failed, confidence, level1, level2, rule, evidence, explanation)
 
 
 def view_of(text: str, nature: str) -> Window:

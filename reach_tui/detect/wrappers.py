@@ -31,7 +31,7 @@ _HEAD_PATTERNS: tuple[tuple[str, str, str | None], ...] = (
     ("T", r"Tool execution failed: (?:[\w.-]{1,60} - )?", "harness.tool_execution_failed"),
     ("T", r"The script ran, then exited with [^\n]*\n(?:Its output was:\n)?", None),
     ("<", r"<tool_use_error>", "harness.tool_use_error"),
-    ("<", r"<error>(?=[^<]{0,500}</error>\s*\Z)\s*", "harness.error_tag"),
+    ("<", r"<error>(?!Content truncated)(?=[^<]{0,500}</error>\s*\Z)\s*", "harness.error_tag"),
     ("<", r"<untrusted_context>\s*(?:Output: )?", None),
     ("<", r"<task id=\"[^\"\n]*\"[^>\n]*>\s*<task_result>\s*", None),
     ("<", r"<(?:output|stdout|stderr|result)>\s*", None),

@@ -10,8 +10,9 @@ import click
 
 from reach_tui.base.clock import parse_time
 from reach_tui.base.errors import UsageError
-from reach_tui.cli.output import Column, Progress, Record, emit, record_options, say
+from reach_tui.cli.output import Column, Progress, Record, emit, record_options
 from reach_tui.cli.sources import Traces, labels_option, path_argument
+from reach_tui.cli.streams import say
 from reach_tui.workspace import JudgedCall, Source
 from reach_tui.workspace.records import call_record
 

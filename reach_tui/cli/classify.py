@@ -10,8 +10,9 @@ from pathlib import Path
 import click
 
 from reach_tui.base.errors import StoreUnreadable
-from reach_tui.cli.output import BAD_INPUT, Record, emit, record_options, say
+from reach_tui.cli.output import Record, emit, record_options
 from reach_tui.cli.sources import TracePath
+from reach_tui.cli.streams import BAD_INPUT, say
 
 
 @click.command(short_help="Judge tool calls given as JSON Lines.")

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from reach_tui.base.errors import UsageError
-from reach_tui.cli.output import BAD_INPUT, say
 from reach_tui.cli.sources import TracePath, Traces, labels_option, path_argument
+from reach_tui.cli.streams import BAD_INPUT, say
 from reach_tui.export.document import LIMIT
 from reach_tui.workspace.session_export import FORMATS, render, session_document, write_export
 

@@ -8,8 +8,9 @@ import click
 
 from reach_tui.base.errors import UsageError
 from reach_tui.base.text import one_line
-from reach_tui.cli.output import BAD_INPUT, encode
+from reach_tui.cli.output import encode
 from reach_tui.cli.sources import Traces, labels_option, path_argument
+from reach_tui.cli.streams import BAD_INPUT
 from reach_tui.workspace.records import call_record
 
 

@@ -10,8 +10,9 @@ import click
 
 from reach_tui.base.errors import LabelError
 from reach_tui.base.text import one_line
-from reach_tui.cli.output import BAD_INPUT, Column, Record, emit, encode, record_options, say
+from reach_tui.cli.output import Column, Record, emit, encode, record_options
 from reach_tui.cli.sources import TracePath, Traces, labels_option, path_argument
+from reach_tui.cli.streams import BAD_INPUT, say
 
 COLUMNS = (
     Column("call key", lambda record: str(record["call_key"] or record["session_id"]), weight=3),

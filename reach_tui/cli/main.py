@@ -11,28 +11,13 @@ from typing import TYPE_CHECKING
 import click
 
 from reach_tui import __version__
-from reach_tui.base.errors import ReachError
-from reach_tui.cli.output import BAD_INPUT, close_quietly, drop_what_cannot_be_written, prepare_streams, say
+from reach_tui.cli.faults import INTERRUPTED, exit_code_of
+from reach_tui.cli.names import COMMANDS, COMPLETE, DEFAULT
+from reach_tui.cli.streams import BAD_INPUT, say
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-INTERRUPTED = 130  # 128 + SIGINT, as shells have it
-COMPLETE = "_REACH_TUI_COMPLETE"
-DEFAULT = "open"
-COMMANDS = {
-    DEFAULT: "reach_tui.cli.open:open_",
-    "demo": "reach_tui.cli.open:demo",
-    "stores": "reach_tui.cli.stores:stores",
-    "sessions": "reach_tui.cli.sessions:sessions",
-    "calls": "reach_tui.cli.calls:calls",
-    "classify": "reach_tui.cli.classify:classify",
-    "label": "reach_tui.cli.label:label",
-    "labels": "reach_tui.cli.labels:labels",
-    "export": "reach_tui.cli.export:export",
-    "completion": "reach_tui.cli.completion:completion",
-}
-"""Command -> `module:attribute`, imported when it is called."""
 _OWN_OPTIONS = frozenset({"--help", "-h", "--version"})
 
 
@@ -94,35 +79,19 @@ def cli() -> None:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code. Every fault a person can cause is one line on stderr."""
-    prepare_streams()
+    return exit_code_of(lambda: _answer(list(sys.argv[1:] if arguments is None else arguments)))
+
+
+def _answer(arguments: list[str]) -> object:
     try:
-        answer = _invoke(list(sys.argv[1:] if arguments is None else arguments))
-        sys.stdout.flush()
-    except BrokenPipeError:  # `| head` has seen enough
-        close_quietly()
-        return 0
+        return _invoke(arguments)
     except click.exceptions.Exit as done:  # --help, --version
         return done.exit_code
-    except (click.Abort, KeyboardInterrupt):
+    except click.Abort:
         return INTERRUPTED
     except click.ClickException as error:
         say(_usage_line(error))
         return BAD_INPUT
-    except ReachError as error:
-        say(error.line())
-        return BAD_INPUT
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        say(f"{where}{error.strerror or error}")
-        drop_what_cannot_be_written()
-        return BAD_INPUT
-    except Exception as error:  # the last line of defence; whole with REACH_TUI_DEBUG
-        if os.environ.get("REACH_TUI_DEBUG"):
-            raise
-        what = f"a fault of reach-tui itself, {type(error).__name__}: {error}"
-        say(f"{what} — set REACH_TUI_DEBUG=1 and report what it prints then")
-        return BAD_INPUT
-    return answer if isinstance(answer, int) else 0
 
 
 def _invoke(arguments: list[str]) -> object:
@@ -140,8 +109,3 @@ def _usage_line(error: click.ClickException) -> str:
         return text
     command = "reach-tui" if ctx.info_name in (DEFAULT, None) else ctx.command_path
     return f"{text} — see `{command} --help`"
-
-
-def main() -> None:
-    """Entry point of the `reach-tui` script."""
-    sys.exit(run())

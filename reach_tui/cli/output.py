@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import os
 import re
 import shutil
@@ -21,39 +19,12 @@ from reach_tui.base.text import one_line
 if TYPE_CHECKING:
     from reach_tui.base.jsonio import JsonValue
 
-BAD_INPUT = 2
 _BATCH = 200  # table rows laid out at once
 # Valid inside JSON strings and nowhere else in JSON; some terminals obey them, so they are escaped.
 _OBEYED = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 
 Record: TypeAlias = "dict[str, JsonValue]"
 Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-def prepare_streams() -> None:
-    """stdout and stderr speak UTF-8 whatever the locale, and never fail on a character."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-
-
-def close_quietly() -> None:
-    """The reader of our stdout has gone: let the interpreter's last flush go nowhere."""
-    with contextlib.suppress(OSError, ValueError):  # no real file behind stdout
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def drop_what_cannot_be_written() -> None:
-    """After a failed write (a full disk): what stdout still holds would fail again when the interpreter ends."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        close_quietly()
-
-
-def say(line: str) -> None:
-    """One line on stderr, cleaned of whatever a path or a trace put into it."""
-    click.echo(f"reach-tui: {one_line(line)}", err=True)
 
 
 def encode(value: JsonValue) -> str:

@@ -10,8 +10,9 @@ from typing import Any, TypeVar
 import click
 
 from reach_tui.base.errors import ReachError, StoreError
-from reach_tui.cli.output import BAD_INPUT, say
+from reach_tui.cli.streams import BAD_INPUT, say
 from reach_tui.workspace import Source, Workspace, load_settings
+from reach_tui.workspace.sources import all_covered
 
 Item = TypeVar("Item")
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -86,10 +87,4 @@ class Traces:
     def exit_code(self) -> int:
         """2 if a named file could not be read, or nothing in a named folder could; else 0."""
         whole = [source.path for source in self.sources if source.path not in self.broken]
-        return 0 if all(_covers(path, whole) for path in self.paths) else BAD_INPUT
-
-
-def _covers(named: Path, whole: Iterable[Path]) -> bool:
-    if not named.is_dir():
-        return any(path == named or path.resolve() == named.resolve() for path in whole)
-    return any(path.is_relative_to(named) or path.resolve().is_relative_to(named.resolve()) for path in whole)
+        return 0 if all_covered(self.paths, whole) else BAD_INPUT

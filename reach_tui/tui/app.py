@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App, SystemCommand
@@ -16,7 +15,7 @@ from reach_tui.tui.commands import checked_keymap
 from reach_tui.tui.glyphs import choose_glyphs
 from reach_tui.tui.screens.sessions import SessionsScreen
 from reach_tui.tui.themes import DEFAULT, Palette, load_theme, palette_of, theme_files
-from reach_tui.workspace import Settings, Workspace
+from reach_tui.workspace import Workspace
 
 if TYPE_CHECKING:
     from textual.screen import Screen
@@ -132,13 +131,8 @@ class ReachApp(App[int]):
         self.call_later(self.run_action, action, screen)
 
 
-def run(
-    paths: Sequence[Path], settings: Settings, *, demo: bool = False, notice: str | None = None, headless: bool = False
-) -> int:
-    """Open the TUI on these paths; returns its exit code. `headless`: without a terminal, until the list is filled."""
-    if demo and notice is None:
-        notice = "the sample traces: a private copy, label as you like"
-    workspace = Workspace(paths, settings)
+def run(workspace: Workspace, *, notice: str | None = None, headless: bool = False) -> int:
+    """Open the TUI; returns its exit code. `headless`: without a terminal, until the list is filled."""
     app = ReachApp(workspace, notice=notice)
     try:
         if headless:

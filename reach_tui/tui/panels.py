@@ -144,7 +144,8 @@ def route_lines(route: Route | None, width: int, glyphs: Glyphs) -> list[Line]:
     if route is None:
         return [heading("route", width, glyphs), [("not recorded by this store", "dim")]]
     lines = [heading(f"route · {route.basis} · {route.intent}"[: width - 4], width, glyphs)]
-    name_width = max(6, min(18, width // 3))
+    longest = max((cell_len(one_line(one.name)) for one in route.candidates[:5]), default=0)
+    name_width = max(6, min(longest, 24, width // 3))
     bar_width = max(8, width - name_width - 6)
     for index, one in enumerate(route.candidates[:5]):
         lines.append(
@@ -180,7 +181,8 @@ def slot_lines(slots: Sequence[Slot] | None, width: int, glyphs: Glyphs) -> list
     lines = [heading(f"slots · {basis}", width, glyphs)]
     if not slots:
         lines.append([("the call needs none", "dim")])
-    name_width = max(6, min(16, width // 3))
+    longest = max((cell_len(one_line(slot.name)) for slot in slots), default=0)
+    name_width = max(4, min(longest, 20, width // 3))
     for slot in slots:
         tail = [("   –", "dim")] if slot.confidence is None else _dots(slot.confidence, glyphs)
         matches = "" if slot.matches is None else f" {slot.matches}×"

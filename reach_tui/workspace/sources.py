@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,34 +55,52 @@ def open_source(path: Path) -> Source:
 
 def open_paths(paths: Sequence[Path]) -> Found:
     """Open every path: a file, or all databases in a folder. Without paths: the default places of agents' stores."""
-    sources: list[Source] = []
-    problems: list[ReachError] = []
+    opened = list(open_each(paths))
+    sources = tuple(one for one in opened if isinstance(one, Source))
+    return Found(sources, tuple(one for one in opened if not isinstance(one, Source)), bool(paths))
+
+
+def open_each(paths: Sequence[Path]) -> Iterator[Source | ReachError]:
+    """What `open_paths` finds, one by one, as soon as it is open; what does not open comes as its error."""
+    known: set[Path] = set()
     for path in paths or default_locations():
         try:
-            if not path.exists():
-                raise StoreUnreadable("no such file or folder", path, "check the path")
-            candidates = find_traces([path])
-            if not candidates:
-                raise StoreUnreadable(
-                    "a folder without any database", path, "name a folder or file with an agent's sessions"
-                )
-        except OSError as error:
-            problems.append(StoreUnreadable(error.strerror or str(error), path, "check the path"))
-            continue
+            candidates = _candidates(path)
         except ReachError as error:
-            if paths:
-                problems.append(error)
+            if paths:  # a default place without anything in it is no news
+                yield error
             continue
-        _open_all(candidates, sources, problems)
-    return Found(tuple(sources), tuple(problems), bool(paths))
+        for candidate in candidates:
+            real = candidate.resolve()
+            if real in known:
+                continue
+            try:
+                source = open_source(candidate)
+            except ReachError as error:
+                yield error
+            else:
+                known.add(real)
+                yield source
 
 
-def _open_all(candidates: Iterable[Path], sources: list[Source], problems: list[ReachError]) -> None:
-    known = {source.path.resolve() for source in sources}
-    for candidate in candidates:
-        if candidate.resolve() in known:
-            continue
-        try:
-            sources.append(open_source(candidate))
-        except ReachError as error:
-            problems.append(error)
+def _candidates(path: Path) -> list[Path]:
+    try:
+        if not path.exists():
+            raise StoreUnreadable("no such file or folder", path, "check the path")
+        candidates = find_traces([path])
+    except OSError as error:
+        raise StoreUnreadable(error.strerror or str(error), path, "check the path") from None
+    if not candidates:
+        raise StoreUnreadable("a folder without any database", path, "name a folder or file with an agent's sessions")
+    return candidates
+
+
+def all_covered(named: Iterable[Path], whole: Collection[Path]) -> bool:
+    """True if every named file is among the files read, and every named folder holds one of them."""
+    return all(_covered(path, whole) for path in named)
+
+
+def _covered(named: Path, whole: Iterable[Path]) -> bool:
+    if not named.is_dir():
+        return any(path == named or path.resolve() == named.resolve() for path in whole)
+    return any(path.is_relative_to(named) or path.resolve().is_relative_to(named.resolve()) for path in whole)

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from reach_tui import __version__
 from reach_tui.base.clock import now_ms
-from reach_tui.base.errors import ReachError
 from reach_tui.base.hashing import content_hash
 from reach_tui.base.paths import labels_file
-from reach_tui.model import Counts, Label, Result, Session, StepKind, ToolCall, Verdict
+from reach_tui.model import Counts, Label, Result, StepKind, ToolCall, Verdict
 from reach_tui.workspace.judged import JudgedCall, JudgedSession, JudgedStep, SessionCounts
+from reach_tui.workspace.opening import Opening
 from reach_tui.workspace.settings import Settings
 from reach_tui.workspace.sources import Found, Source, open_paths
 
@@ -32,39 +32,23 @@ class Workspace:
         self.by = by or self.settings.by
         self.paths = tuple(paths)
         self._found: Found | None = None
-        self._opening = threading.Lock()
-        self._reading = threading.Lock()
-        self._sessions: dict[Path, list[Session]] = {}
+        self._opening: Opening | None = None
+        self._lock = threading.Lock()
         self._labels: dict[Path, LabelStore] = {}
 
     @property
     def found(self) -> Found:
         """What the paths hold; opened on first use."""
-        with self._opening:
-            if self._found is None:
-                self._found = open_paths(self.paths)
-            return self._found
+        if self._found is None:
+            self._found = self._opening.found() if self._opening is not None else open_paths(self.paths)
+        return self._found
 
-    def listed(self, source: Source) -> list[Session]:
-        """The sessions of a source, newest first; read once. Raises `StoreError`."""
-        with self._reading:
-            if source.path not in self._sessions:
-                self._sessions[source.path] = list(source.reader.sessions())
-            return self._sessions[source.path]
-
-    def prefetch(self) -> threading.Thread:
-        """Open the paths and list the sessions in a thread, while the caller does something else (imports Textual)."""
-
-        def work() -> None:
-            for source in self.found.sources:
-                try:
-                    self.listed(source)
-                except ReachError:
-                    continue  # met again, and told, by whoever asks for them
-
-        thread = threading.Thread(target=work, name="prefetch", daemon=True)
-        thread.start()
-        return thread
+    def opening(self) -> Opening:
+        """The paths being opened and listed in a thread; the first call starts it."""
+        with self._lock:
+            if self._opening is None:
+                self._opening = Opening(self.paths)
+            return self._opening
 
     @property
     def engine(self) -> Engine:

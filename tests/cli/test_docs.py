@@ -10,7 +10,8 @@ from pathlib import Path
 import click
 import pytest
 
-from reach_tui.cli.main import COMMANDS, DEFAULT, cli
+from reach_tui.cli.main import cli
+from reach_tui.cli.names import COMMANDS, DEFAULT
 from reach_tui.stores.catalog import BUILT_IN, load
 from reach_tui.workspace import Settings
 from tests.cli.conftest import Run

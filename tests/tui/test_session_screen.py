@@ -262,7 +262,7 @@ async def test_tab_walks_the_panels_and_keys_scroll_there() -> None:
         row = screen.step_list.cursor
         await pilot.press("j", "j")
         assert screen.step_list.cursor == row
-        assert inspector.scroll_offset.y == 2
+        await until(lambda: inspector.scroll_offset.y == 2)
         await pilot.press("tab")
         assert screen.step_list.has_focus
 

@@ -93,8 +93,10 @@ async def test_broken_file_is_told_and_the_rest_stays_usable(tmp_path: Path) -> 
         await shows(app, "2 unreadable")
         await pilot.press("exclamation_mark")
         await pilot.pause()
-        assert isinstance(app.screen, TextDialog)
-        await shows(app, "torn.db")
+        dialog = app.screen
+        assert isinstance(dialog, TextDialog)
+        assert any("torn.db: torn" in line for line in dialog.paragraphs)
+        await shows(app, "what could not be read", "torn")
         await pilot.press("escape")
         await open_session(app, pilot)
 

@@ -41,7 +41,7 @@ class TextDialog(Dialog[None]):
     def __init__(self, title: str, paragraphs: Sequence[str]) -> None:
         super().__init__()
         self._heading = title
-        self._paragraphs = [clean(paragraph) for paragraph in paragraphs]
+        self.paragraphs = [clean(paragraph) for paragraph in paragraphs]
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box"):
@@ -56,7 +56,7 @@ class TextDialog(Dialog[None]):
 
     def _build(self, width: int) -> list[Line]:
         lines: list[Line] = []
-        for paragraph in self._paragraphs:
+        for paragraph in self.paragraphs:
             lines += [[(row, "text")] for row in wrap(paragraph, width)]
         return lines
 

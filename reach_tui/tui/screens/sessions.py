@@ -27,12 +27,15 @@ from reach_tui.workspace.filters import Filter, parse_filter
 from reach_tui.workspace.scan import ScanProcess
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from textual.widgets import Input
 
     from reach_tui.tui.app import ReachApp
 
 _BATCH_SECONDS = 0.12
 _RESORT_SECONDS = 0.25
+_WARM_UP_AFTER = 0.2
 
 
 class SessionList(LineList):
@@ -120,7 +123,11 @@ class SessionsScreen(ListScreen):
         self.query_one("#head", Bar).show(self._head)
         self.query_one("#bottom", Bar).show(self._bottom)
         self.line_list.focus()
-        self._load()
+        if self.reach.workspace.opening().wait(0):  # read while Textual was imported: no empty frame first
+            for message in self._opened():
+                self.post_message(message)
+        else:
+            self._load()
 
     def on_unmount(self) -> None:
         if self._scan is not None:
@@ -128,18 +135,21 @@ class SessionsScreen(ListScreen):
 
     # Reading, in workers
 
+    def _opened(self) -> Iterator[Loaded | Failed | Listed]:
+        """What opening the paths brings, as messages."""
+        number = 0
+        for item in self.reach.workspace.opening():
+            if isinstance(item, ReachError):
+                yield self.Failed(item)
+            else:
+                yield self.Loaded(number, item.source, item.sessions)
+                number += 1
+        yield self.Listed(number)
+
     @work(thread=True, group="load", exit_on_error=False)
     def _load(self) -> None:
-        workspace = self.reach.workspace
-        found = workspace.found
-        for problem in found.problems:
-            self.post_message(self.Failed(problem))
-        for number, source in enumerate(found.sources):
-            try:
-                self.post_message(self.Loaded(number, source, workspace.listed(source)))
-            except ReachError as error:
-                self.post_message(self.Failed(error))
-        self.post_message(self.Listed(len(found.sources)))
+        for message in self._opened():
+            self.post_message(message)
 
     @work(thread=True, group="warm-up", exit_on_error=False)
     def _warm_up(self) -> None:
@@ -197,11 +207,15 @@ class SessionsScreen(ListScreen):
             self.reach.say(self.reach.notice)
         self.rebuild()
         if self.entries:
-            self._reload_labels()
-            self._count()
-            self._warm_up()
+            self.call_after_refresh(self._start_counting)
         else:
             self.filled = True
+
+    def _start_counting(self) -> None:
+        """Everything that is not needed to show the list, once the list is on screen."""
+        self._reload_labels()
+        self._count()
+        self.set_timer(_WARM_UP_AFTER, self._warm_up)
 
     @on(Counted)
     def _some_counted(self, message: Counted) -> None:

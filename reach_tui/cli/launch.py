@@ -1,0 +1,76 @@
+"""Opening the screens: everything is read while Textual is imported. No command-line library on this way."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from reach_tui.base.errors import StoreUnreadable, UsageError
+from reach_tui.base.paths import bundled
+from reach_tui.cli.names import COMMANDS
+from reach_tui.cli.streams import BAD_INPUT, say
+from reach_tui.stores.discover import default_locations
+from reach_tui.workspace import Workspace, load_settings
+from reach_tui.workspace.sources import all_covered
+
+NOTHING_FOUND = "No agent's database in your home: these are the sample traces. To open your own: reach-tui PATH"
+_PATIENCE = 5.0  # seconds to find out that nothing named can be read: longer than we wait for another's lock
+
+
+def open_screens(paths: Sequence[Path], labels: Path | None = None) -> int:
+    """The screens on these paths; without any on the agents of this home, else on the sample traces."""
+    missing = [path for path in paths if not path.exists()]
+    for path in missing:
+        say(StoreUnreadable("no such file or folder, and no command", path, _advice(path)).line())
+    if missing:
+        return BAD_INPUT
+    if not paths and not default_locations():
+        return open_samples(labels, notice=NOTHING_FOUND)
+    return _run(paths, labels)
+
+
+def open_samples(labels: Path | None = None, *, headless: bool = False, notice: str | None = None) -> int:
+    """The screens on a private copy of the sample traces, with labels of their own."""
+    samples = bundled("sample_traces")
+    if not samples.is_dir():
+        raise StoreUnreadable("the sample traces are missing", samples, "install reach-tui again")
+    notice = notice or "the sample traces: a private copy, label as you like"
+    with tempfile.TemporaryDirectory(prefix="reach-tui-demo-") as folder:
+        copy = Path(folder) / "sample_traces"
+        shutil.copytree(samples, copy, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+        return _run([copy], labels or Path(folder) / "labels" / "labels.db", headless=headless, notice=notice)
+
+
+def _run(paths: Sequence[Path], labels: Path | None, *, headless: bool = False, notice: str | None = None) -> int:
+    settings = load_settings()
+    if labels is not None:
+        settings = dataclasses.replace(settings, labels=labels)
+    workspace = Workspace(paths, settings)
+    opening = workspace.opening()
+    from reach_tui.tui.app import run
+
+    if len(paths) == 1 and opening.wait(_PATIENCE):  # of several, the readable ones come up at once
+        found = workspace.found
+        if not all_covered(paths, [source.path for source in found.sources]):
+            for problem in found.problems:
+                say(problem.line())
+            return BAD_INPUT
+    if not headless:
+        _need_terminal()
+    return run(workspace, headless=headless, notice=notice)
+
+
+def _need_terminal() -> None:
+    if not sys.stdin.isatty() or not (sys.stdout.isatty() or sys.stderr.isatty()):
+        raise UsageError("the screens need a terminal", hint="`reach-tui calls PATH` and its kin print instead")
+
+
+def _advice(path: Path) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(str(path), COMMANDS, n=1)
+    return f"did you mean `reach-tui {near[0]}`?" if near else "check the path, or see `reach-tui --help`"

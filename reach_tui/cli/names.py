@@ -1,0 +1,19 @@
+"""The commands by name. Nothing heavy is imported here: the screens start without the command-line library."""
+
+from __future__ import annotations
+
+DEFAULT = "open"
+COMPLETE = "_REACH_TUI_COMPLETE"
+COMMANDS = {
+    DEFAULT: "reach_tui.cli.open:open_",
+    "demo": "reach_tui.cli.open:demo",
+    "stores": "reach_tui.cli.stores:stores",
+    "sessions": "reach_tui.cli.sessions:sessions",
+    "calls": "reach_tui.cli.calls:calls",
+    "classify": "reach_tui.cli.classify:classify",
+    "label": "reach_tui.cli.label:label",
+    "labels": "reach_tui.cli.labels:labels",
+    "export": "reach_tui.cli.export:export",
+    "completion": "reach_tui.cli.completion:completion",
+}
+"""Command -> `module:attribute`, imported when it is called."""

@@ -1,6 +1,6 @@
 """One key in the session list and in a session: time to paint, processor time, bytes, memory (goals G4, G5, G6, G11).
 
-    python benchmarks/keys.py STORE TITLE [--count 120]
+    python benchmarks/keys.py STORE TITLE [--count 60]
 
 Prints one JSON object. `done - first` close to nothing means one frame a key.
 """
@@ -31,12 +31,12 @@ def summary(answers: list[Answer], cpu_ms: float) -> dict[str, float]:
     }
 
 
-def press_often(program: Terminal, key: str, count: int) -> dict[str, float]:
-    """Press one key again and again, with a person's irregularity."""
+def press_often(program: Terminal, keys: tuple[str, ...], count: int) -> dict[str, float]:
+    """Press keys in turn, with a person's irregularity; pairs such as end and home always change the screen."""
     before = program.cpu_ms()
     answers = []
-    for _ in range(count):
-        if answer := program.press(key):
+    for number in range(count):
+        if answer := program.press(keys[number % len(keys)], seconds=0.3):
             answers.append(answer)
         time.sleep(random.uniform(0.01, 0.05))
     return summary(answers, program.cpu_ms() - before) if answers else {"answered": 0}
@@ -58,19 +58,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("store")
     parser.add_argument("title")
-    parser.add_argument("--count", type=int, default=120)
+    parser.add_argument("--count", type=int, default=60)
     args = parser.parse_args()
     program = Terminal([sys.executable, "-m", "reach_tui", args.store])
     program.until(args.title)
-    result: dict[str, object] = {"while scanning": {"down": press_often(program, "down", 20)}}
-    program.settle(3)
-    result["list"] = {key: press_often(program, key, args.count) for key in ("down", "pagedown", "home", "end")}
+    moves = {"down": ("down",), "pagedown, pageup": ("pagedown", "pageup"), "end, home": ("end", "home")}
+    result: dict[str, object] = {"list while scanning": press_often(program, ("down",), 20)}
+    program.settle(2)
+    program.press("home")
+    result["list"] = {name: press_often(program, keys, args.count) for name, keys in moves.items()}
     program.press("home")
     result["list burst"] = burst(program, "down", 200)
     program.press("home")
-    program.press("enter", 1.0)
-    program.settle(1)
-    result["session"] = {key: press_often(program, key, args.count) for key in ("down", "up", "end", "home")}
+    program.press("enter", quiet=1.0)
+    result["session"] = {name: press_often(program, keys, args.count) for name, keys in moves.items()}
+    program.press("home")
     result["session burst"] = burst(program, "down", 200)
     result["memory_MB"] = program.memory_mb()
     program.close()

@@ -14,7 +14,15 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-KEYS = {"down": b"\x1b[B", "up": b"\x1b[A", "pagedown": b"\x1b[6~", "home": b"\x1b[H", "end": b"\x1b[F", "enter": b"\r"}
+KEYS = {
+    "down": b"\x1b[B",
+    "up": b"\x1b[A",
+    "pagedown": b"\x1b[6~",
+    "pageup": b"\x1b[5~",
+    "home": b"\x1b[H",
+    "end": b"\x1b[F",
+    "enter": b"\r",
+}
 _CONTROL = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|[@-Z\\-_]|\][^\x07]*\x07)")
 _TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -61,14 +69,14 @@ class Terminal:
         while self._read(quiet):
             pass
 
-    def press(self, key: str, quiet: float = 0.06) -> Answer | None:
-        """Press a key and wait until the screen is quiet again; None if nothing was drawn."""
+    def press(self, key: str, quiet: float = 0.06, seconds: float = 1.0) -> Answer | None:
+        """Press a key and wait until the screen is quiet again; None if nothing was drawn within `seconds`."""
         self.settle(0)
         begun = time.perf_counter()
         os.write(self._fd, KEYS.get(key, key.encode()))
         first = last = 0.0
         size = 0
-        while data := self._read(quiet if first else 1.0):
+        while data := self._read(quiet if first else seconds):
             last = time.perf_counter()
             first = first or last
             size += len(data)

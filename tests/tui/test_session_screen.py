@@ -13,6 +13,7 @@ from reach_tui.tui.app import ReachApp
 from reach_tui.tui.screens.detail import DetailScreen
 from reach_tui.tui.screens.dialogs import NoteDialog, PickDialog
 from reach_tui.tui.screens.session import SessionScreen
+from reach_tui.tui.widgets.line_view import LinesView
 from reach_tui.workspace import Settings
 from tests.tui.kit import DATA, SAMPLES, open_session, running, screen_text, session_of, sessions_of, shows, until
 
@@ -257,12 +258,12 @@ async def test_tab_walks_the_panels_and_keys_scroll_there() -> None:
     async with running([PERI], size=(80, 24)) as (app, pilot):
         screen = await open_session(app, pilot)
         await pilot.press("h", "tab")
-        inspector = screen.query_one("#inspector")
+        inspector = screen.query_one("#inspector", LinesView)
         assert inspector.has_focus
         row = screen.step_list.cursor
         await pilot.press("j", "j")
         assert screen.step_list.cursor == row
-        await until(lambda: inspector.scroll_offset.y == 2)
+        await until(lambda: inspector.top == 2)
         await pilot.press("tab")
         assert screen.step_list.has_focus
 

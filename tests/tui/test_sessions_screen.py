@@ -126,6 +126,31 @@ async def _scrolled_has(app, pilot, word: str) -> bool:  # type: ignore[no-untyp
     return False
 
 
+async def test_arrows_letters_and_pages_move_the_cursor() -> None:
+    async with running([SAMPLES], size=(80, 24)) as (app, pilot):
+        rows = sessions_of(app).session_list
+        last = len(rows.rows) - 1
+        page = rows.page()
+        for key, expected in (
+            ("down", 1), ("j", 2), ("up", 1), ("k", 0), ("up", 0), ("pagedown", page), ("ctrl+f", 2 * page),
+            ("pageup", page), ("end", last), ("down", last), ("home", 0), ("G", last), ("g", 0),
+        ):  # fmt: skip
+            await pilot.press(key)
+            assert rows.cursor == expected, key
+            assert rows.top <= rows.cursor < rows.top + rows.size.height, f"{key}: the cursor is off screen"
+
+
+async def test_moving_the_cursor_draws_two_lines_only() -> None:
+    async with running([SAMPLES]) as (app, pilot):
+        rows = sessions_of(app).session_list
+        drawn: list[int] = []
+        draw = rows.render_line
+        rows.render_line = lambda y: drawn.append(y) or draw(y)  # type: ignore[func-returns-value, method-assign]
+        await pilot.press("down")
+        await pilot.pause()
+        assert sorted(set(drawn)) == [0, 1]
+
+
 async def test_mouse_opens_a_session() -> None:
     async with running([SAMPLES / "reach"]) as (app, pilot):
         screen = sessions_of(app)

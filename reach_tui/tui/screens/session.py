@@ -109,6 +109,7 @@ class SessionScreen(LabelCommands, ListScreen):
         self.query_one("#top", Bar).show(self._top)
         self.query_one("#bottom", Bar).show(self._bottom)
         self.step_list.focus()
+        self.step_list.follow = self._inspect
         self._read()
 
     # Reading
@@ -206,7 +207,6 @@ class SessionScreen(LabelCommands, ListScreen):
     @on(LineList.Highlighted)
     def _moved(self) -> None:
         self._touched, self._wish = True, None
-        self._inspect()
 
     @on(LineList.Chosen)
     def _clicked(self) -> None:

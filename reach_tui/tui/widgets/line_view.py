@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual.geometry import Region, Size
+from textual.geometry import Region
 from textual.message import Message
 from textual.reactive import var
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -19,7 +19,7 @@ from reach_tui.tui.lines import Line, padded
 from reach_tui.tui.themes import Palette
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 _KEPT_STRIPS = 512
 
@@ -43,17 +43,16 @@ def to_strip(line: Line, width: int, widget: Widget, *, cursor: bool = False) ->
     return Strip([Segment(text, back + palette[name]) for text, name in pieces], width)
 
 
-class LineView(ScrollView, can_focus=True):
-    """A scrolling view over lines made on demand by `line_at`."""
+class LineView(Widget, can_focus=True):
+    """A scrolling view over lines made on demand by `line_at`; a scroll bar stands in its last column.
 
-    DEFAULT_CSS = """
-    LineView {
-        overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1; scrollbar-gutter: stable;
-        background: $background; scrollbar-background: $background; scrollbar-color: $reach-rule;
-        scrollbar-background-hover: $background; scrollbar-color-hover: $reach-dim;
-        scrollbar-background-active: $background; scrollbar-color-active: $reach-key;
-    }
+    Not Textual's ScrollView: there a changed number of lines lays the whole screen out again, some 40 ms a key.
     """
+
+    DEFAULT_CSS = "LineView { width: 1fr; height: 1fr; background: $background; }"
+
+    top: var[int] = var(0, init=False)
+    """The first visible line."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
@@ -66,8 +65,8 @@ class LineView(ScrollView, can_focus=True):
 
     @property
     def line_width(self) -> int:
-        """Cells of a line: the content without the scrollbar."""
-        return self.scrollable_content_region.width
+        """Cells of a line: the content without the scroll bar."""
+        return max(0, self.size.width - 1)
 
     @property
     def count(self) -> int:
@@ -77,15 +76,23 @@ class LineView(ScrollView, can_focus=True):
     def set_count(self, count: int) -> None:
         """Say how many lines there are, and draw anew."""
         self._strips.clear()
-        if count != self._count:
-            self._count = count
-            self.virtual_size = Size(0, count)
+        self._count = count
+        self.top = self.top  # validated anew
         self.refresh()
 
     def redraw(self) -> None:
         """Forget drawn lines and draw the visible ones anew."""
         self._strips.clear()
         self.refresh()
+
+    def validate_top(self, top: int) -> int:
+        return max(0, min(top, self._count - self.size.height))
+
+    def watch_top(self) -> None:
+        self.refresh()
+
+    def on_resize(self) -> None:
+        self.top = self.top
 
     def is_cursor(self, index: int) -> bool:
         """True for the line that is drawn as chosen."""
@@ -96,9 +103,9 @@ class LineView(ScrollView, can_focus=True):
         return []
 
     def render_line(self, y: int) -> Strip:
-        index, width = y + int(self.scroll_offset.y), self.line_width
+        index, width = y + self.top, self.line_width
         if not 0 <= index < self._count:
-            return to_strip(self.empty_line(index, width) if not self._count else [], width, self)
+            return to_strip(self.empty_line(index, width) if not self._count else [], width + 1, self)
         key = (index, width, self.is_cursor(index))
         strip = self._strips.get(key)
         if strip is None:
@@ -106,15 +113,41 @@ class LineView(ScrollView, can_focus=True):
                 self._strips.clear()
             strip = to_strip(self.line_at(index, width), width, self, cursor=key[2])
             self._strips[key] = strip
-        return strip
+        return Strip.join([strip, to_strip([self._bar_piece(y)], 1, self)])
+
+    def _bar_piece(self, y: int) -> tuple[str, str]:
+        height = self.size.height
+        if self._count <= height:
+            return (" ", "text")
+        thumb = max(1, height * height // self._count)
+        start = self.top * (height - thumb) // max(1, self._count - height)
+        return (self.app.glyphs.mark_left if start <= y < start + thumb else " ", "rule")  # type: ignore[attr-defined]
 
     def scroll_lines(self, lines: int) -> None:
-        """Scroll at once, without animation."""
-        self.scroll_to(y=self.scroll_offset.y + lines, animate=False, immediate=True)
+        """Scroll by so many lines."""
+        self.top += lines
 
     def page(self) -> int:
         """Lines of one page."""
         return max(1, self.size.height - 1)
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        event.stop()
+        self.scroll_lines(3)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        event.stop()
+        self.scroll_lines(-3)
+
+    def clicked_bar(self, event: events.Click) -> bool:
+        """True for a click on the scroll bar, which has scrolled there."""
+        if event.x < self.line_width or self._count <= self.size.height:
+            return False
+        self.top = event.y * self._count // max(1, self.size.height) - self.size.height // 2
+        return True
+
+    def on_click(self, event: events.Click) -> None:
+        self.clicked_bar(event)
 
 
 class LinesView(LineView):
@@ -131,7 +164,7 @@ class LinesView(LineView):
         self._build, self._built_width = build, -1
         self._rebuild()
         if not keep_scroll:
-            self.scroll_to(y=0, animate=False, immediate=True)
+            self.top = 0
 
     def _rebuild(self) -> None:
         width = self.line_width
@@ -142,6 +175,7 @@ class LinesView(LineView):
 
     def on_resize(self) -> None:
         self._rebuild()
+        super().on_resize()
 
     def line_at(self, index: int, width: int) -> Line:
         return self._lines[index]
@@ -151,6 +185,8 @@ class LineList(LineView):
     """A list with a cursor; a row costs nothing until it is visible."""
 
     cursor: var[int] = var(0, init=False)
+    follow: Callable[[], None] | None = None
+    """Called at once when the cursor has moved: a message would come a frame later, and cost a second one."""
 
     @dataclass
     class Highlighted(Message):
@@ -190,25 +226,30 @@ class LineList(LineView):
 
     def watch_cursor(self, old: int, new: int) -> None:
         for index in (old, new):
-            y = index - int(self.scroll_offset.y)
+            y = index - self.top
             if 0 <= y < self.size.height:
                 self.refresh(Region(0, y, self.size.width, 1))
         self.reveal(new)
+        if self.follow is not None:
+            self.follow()
         self.post_message(self.Highlighted(self, new))
 
     def reveal(self, index: int) -> None:
         """Scroll just far enough that the row is visible."""
-        top, height = int(self.scroll_offset.y), self.size.height
-        if index < top:
-            self.scroll_to(y=index, animate=False, immediate=True)
-        elif height and index >= top + height:
-            self.scroll_to(y=index - height + 1, animate=False, immediate=True)
+        height = self.size.height
+        if index < self.top:
+            self.top = index
+        elif height and index >= self.top + height:
+            self.top = index - height + 1
 
     def on_resize(self) -> None:
+        super().on_resize()
         self.reveal(self.cursor)
 
     def on_click(self, event: events.Click) -> None:
-        index = event.y + int(self.scroll_offset.y)
+        if self.clicked_bar(event):
+            return
+        index = event.y + self.top
         if 0 <= index < self._count:
             again = index == self.cursor
             self.cursor = index

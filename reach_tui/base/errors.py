@@ -18,8 +18,8 @@ class ReachError(Exception):
         """One line of text, without line breaks or control characters: `where: what (hint)`."""
         from reach_tui.base.text import one_line
 
-        text = self.what if self.where is None else f"{self.where}: {self.what}"
-        return one_line(f"{text} — {self.hint}" if self.hint else text)
+        text = one_line(self.what) if self.where is None else f"{one_line(self.where)}: {one_line(self.what)}"
+        return f"{text} — {one_line(self.hint)}" if self.hint else text
 
 
 class UsageError(ReachError):

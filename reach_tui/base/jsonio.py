@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TypeAlias
+from math import isfinite
+from typing import TypeAlias, cast
 
 import msgspec
 
@@ -41,7 +42,7 @@ def _scrubbed(value: JsonValue) -> JsonValue:
         return [_scrubbed(item) for item in value]
     if isinstance(value, dict):
         return {scrub_surrogates(key): _scrubbed(item) for key, item in value.items()}
-    if isinstance(value, float) and value != value:  # NaN has no place in JSON
+    if isinstance(value, float) and not isfinite(value):  # NaN and the infinities have no place in JSON
         return None
     return value
 
@@ -49,7 +50,11 @@ def _scrubbed(value: JsonValue) -> JsonValue:
 def dumps(value: object, *, indent: int | None = None) -> str:
     """Compact (or indented) JSON text, non-ASCII as it is, lone surrogates replaced, keys in the order given."""
     separators = (",", ":") if indent is None else None
-    return scrub_surrogates(json.dumps(value, ensure_ascii=False, indent=indent, separators=separators))
+    try:
+        text = json.dumps(value, ensure_ascii=False, indent=indent, separators=separators, allow_nan=False)
+    except ValueError:
+        text = json.dumps(_scrubbed(cast("JsonValue", value)), ensure_ascii=False, indent=indent, separators=separators)
+    return scrub_surrogates(text)
 
 
 def encode_fast(value: object) -> str:

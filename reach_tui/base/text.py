@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
-# Whole escape sequences first (OSC with its text, CSI, then lone ESC + one byte), so that their payload goes with them.
+# Whole escape sequences first (OSC and its kin with their text, CSI), so that their payload goes with them. A string
+# sequence that nobody ends loses its introducer only: swallowing the rest would hide text of the trace.
 _ESCAPES = re.compile(
-    r"\x1b\][^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"
-    r"|\x1b[PX^_][^\x1b\x9c]*(?:\x1b\\|\x9c)?"
+    r"\x1b\][^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)"
+    r"|\x1b[PX^_][^\x1b\x9c]*(?:\x1b\\|\x9c)"
     r"|\x1b\[[0-?]*[ -/]*[@-~]?"
     r"|\x9b[0-?]*[ -/]*[@-~]?"
     r"|\x1b[ -/]*[0-~]?"

@@ -15,7 +15,6 @@ from reach_tui.cli.names import COMMANDS
 from reach_tui.cli.streams import BAD_INPUT, say
 from reach_tui.stores.discover import default_locations
 from reach_tui.workspace import Workspace, load_settings
-from reach_tui.workspace.sources import all_covered
 
 NOTHING_FOUND = "No agent's database in your home: these are the sample traces. To open your own: reach-tui PATH"
 _PATIENCE = 5.0  # seconds to find out that nothing named can be read: longer than we wait for another's lock
@@ -53,12 +52,10 @@ def _run(paths: Sequence[Path], labels: Path | None, *, headless: bool = False, 
     opening = workspace.opening()
     from reach_tui.tui.app import run
 
-    if len(paths) == 1 and opening.wait(_PATIENCE):  # of several, the readable ones come up at once
-        found = workspace.found
-        if not all_covered(paths, [source.path for source in found.sources]):
-            for problem in found.problems:
-                say(problem.line())
-            return BAD_INPUT
+    if paths and opening.wait(_PATIENCE):
+        for problem in workspace.found.problems:
+            say(problem.line())
+        return BAD_INPUT
     if not headless:
         _need_terminal()
     return run(workspace, headless=headless, notice=notice)

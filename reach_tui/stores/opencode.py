@@ -24,7 +24,7 @@ from reach_tui.stores.opencode_parts import (
     tell_message,
 )
 from reach_tui.stores.opencode_v2 import model_name, tell_row
-from reach_tui.stores.reader import Recognition, Trouble
+from reach_tui.stores.reader import FIRST_PAGE, Recognition, Trouble
 
 _SESSIONS_AT_ONCE = 20
 _MESSAGES_AT_ONCE = 200
@@ -93,12 +93,32 @@ class OpencodeReader:
 
     def sessions(self) -> Iterator[Session]:
         """Every session, newest first; sub-agents' sessions are not own work."""
+        first = self._session_page(FIRST_PAGE)
+        if len(first) < FIRST_PAGE:
+            yield from self._made(first, first)
+            return
+        if any(FORK.match(text_of(row["title"])) for row in first):
+            first = []  # a fork's original may be anywhere: all at once
+        yield from self._made(first, first)
+        rest = self._session_page()
+        seen = {row["id"] for row in first}
+        yield from self._made([row for row in rest if row["id"] not in seen], rest)
+
+    def _session_page(self, limit: int = -1) -> list[dict[str, Any]]:
+        """Session rows, newest first; -1: all of them."""
         with reading(self.path) as connection:
-            rows = self._session_rows(connection)
+            rows = self._session_rows(connection, limit=limit)
             models = self._models(connection, [row["id"] for row in rows if not row["model"]])
-        family = family_of(rows)
-        found = [_session(row, family, models) for row in rows]
-        yield from sorted(found, key=lambda session: (session.started_at or 0, session.id), reverse=True)
+        for row in rows:
+            row["model"] = row["model"] or models.get(row["id"])
+        rows.sort(key=lambda row: (parse_time(row["time_created"]) or 0, text_of(row["id"])), reverse=True)
+        return rows
+
+    @staticmethod
+    def _made(rows: list[dict[str, Any]], everything: list[dict[str, Any]]) -> Iterator[Session]:
+        family = family_of(everything)
+        for row in rows:
+            yield _session(row, family, {})
 
     def session(self, session_id: str) -> Session | None:
         """One session by its id."""
@@ -129,10 +149,16 @@ class OpencodeReader:
             pass
         return [] if narrator is None else narrator.troubles
 
-    def _session_rows(self, connection: Connection, session_id: str | None = None) -> list[dict[str, Any]]:
-        query = f"SELECT {selection(columns_of(connection, 'session'), *_SESSION_COLUMNS)} FROM session"
-        where, values = ("", ()) if session_id is None else (" WHERE id = ?", (session_id,))
-        cursor = connection.execute(query + where, values)
+    def _session_rows(
+        self, connection: Connection, session_id: str | None = None, limit: int = -1
+    ) -> list[dict[str, Any]]:
+        columns = columns_of(connection, "session")
+        query = f"SELECT {selection(columns, *_SESSION_COLUMNS)} FROM session"
+        if session_id is not None:
+            cursor = connection.execute(f"{query} WHERE id = ?", (session_id,))
+        else:
+            order = "ORDER BY time_created DESC" if "time_created" in columns else ""
+            cursor = connection.execute(f"{query} {order} LIMIT ?", (limit,))
         return [dict(zip(_SESSION_COLUMNS, row, strict=True)) for row in cursor]
 
     def _newest_first(self) -> list[str]:

@@ -15,7 +15,7 @@ from reach_tui.base.sqlite import Connection, Schema, columns_of, reading, selec
 from reach_tui.model import Session, Step, StepKind, ToolCall
 from reach_tui.stores.content import Narrator, json_text, result_of
 from reach_tui.stores.peri_messages import Answer, Call, Message, decode, uuid_time
-from reach_tui.stores.reader import Recognition, Trouble
+from reach_tui.stores.reader import FIRST_PAGE, Recognition, Trouble
 
 _ROWS_AT_ONCE = 2_000
 _WRAPPER = "ExecuteExtraTool"
@@ -57,9 +57,17 @@ class PeriReader:
 
     def sessions(self) -> Iterator[Session]:
         """Every thread, newest first; hidden threads and children are not own work."""
+        first = self._page(FIRST_PAGE)
+        yield from first
+        if len(first) == FIRST_PAGE:
+            seen = {session.id for session in first}
+            yield from (session for session in self._page() if session.id not in seen)
+
+    def _page(self, limit: int = -1) -> list[Session]:
+        """Threads, newest first; -1: all of them."""
         with reading(self.path) as connection:
-            found = [_session(row) for row in self._threads(connection)]
-        yield from sorted(found, key=lambda session: (session.started_at or 0, session.id), reverse=True)
+            found = [_session(row) for row in self._threads(connection, limit=limit)]
+        return sorted(found, key=lambda session: (session.started_at or 0, session.id), reverse=True)
 
     def session(self, session_id: str) -> Session | None:
         """One thread by its id."""
@@ -68,14 +76,16 @@ class PeriReader:
                 return _session(row)
         return None
 
-    def _threads(self, connection: Connection, session_id: str | None = None) -> list[Any]:
+    def _threads(self, connection: Connection, session_id: str | None = None, limit: int = -1) -> list[Any]:
         columns = columns_of(connection, "threads")
-        where = "" if session_id is None else " WHERE t.id = ?"
-        return connection.execute(
+        query = (
             f"SELECT {selection(columns, *_THREAD_COLUMNS)}, EXISTS "
-            f"(SELECT 1 FROM messages m WHERE m.thread_id = t.id) FROM threads t{where}",
-            () if session_id is None else (session_id,),
-        ).fetchall()
+            "(SELECT 1 FROM messages m WHERE m.thread_id = t.id) FROM threads t"
+        )
+        if session_id is not None:
+            return connection.execute(f"{query} WHERE t.id = ?", (session_id,)).fetchall()
+        order = "ORDER BY created_at DESC" if "created_at" in columns else ""
+        return connection.execute(f"{query} {order} LIMIT ?", (limit,)).fetchall()
 
     def steps(self, session_id: str) -> Iterator[Step]:
         """The steps of one thread; calls stand where the model made them, with their results."""

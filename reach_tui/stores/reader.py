@@ -14,6 +14,9 @@ from typing import ClassVar, Protocol
 from reach_tui.base.sqlite import Schema
 from reach_tui.model import Session, Step, ToolCall
 
+FIRST_PAGE = 256
+"""Sessions read in a query of their own, so that a list shows the newest before all the others are read."""
+
 
 @dataclass(frozen=True, slots=True)
 class Recognition:

@@ -6,9 +6,9 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.color import ColorParseError
+from rich.errors import StyleSyntaxError
 from rich.style import Style
-from textual.color import Color
+from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
 from reach_tui.base.errors import ConfigError
@@ -73,8 +73,8 @@ def _check_colour(path: Path, key: str, value: object) -> None:
     try:
         Color.parse(str(value))
         Style(color=str(value))
-    except (ValueError, ColorParseError) as error:
-        raise ConfigError(f"{key} = {value!r} is no colour: {error}", path, "write it as #rrggbb") from None
+    except (ValueError, ColorParseError, StyleSyntaxError):
+        raise ConfigError(f"{key} = {value!r} is no colour", path, "write it as #rrggbb") from None
 
 
 def palette_of(theme: Theme) -> Palette:

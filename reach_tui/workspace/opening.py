@@ -5,17 +5,22 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from reach_tui.base.errors import ReachError
 from reach_tui.model import Session
 from reach_tui.workspace.sources import Found, Source, open_each
 
+_FORBEARANCE = 1.0  # seconds
+_FIRST, _MORE = 256, 4096  # sessions given at a time: a screenful soon, then large pieces
+
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A source with its sessions, newest first."""
+    """Some sessions of a source, newest first; `number` counts the sources."""
 
+    number: int
     source: Source
     sessions: list[Session]
 
@@ -27,21 +32,25 @@ class Opening:
         self._paths = paths
         self._items: list[Listed | ReachError] = []
         self._done = False
+        self._wanted = threading.Event()
         self._changed = threading.Condition()
         threading.Thread(target=self._work, name="opening", daemon=True).start()
 
     def _work(self) -> None:
+        number = 0
         try:
             for one in open_each(self._paths):
-                item: Listed | ReachError
-                if isinstance(one, Source):
-                    try:
-                        item = Listed(one, list(one.reader.sessions()))
-                    except ReachError as error:
-                        item = error
-                else:
-                    item = one
-                self._add(item)
+                if not isinstance(one, Source):
+                    self._add(one)
+                    continue
+                try:
+                    for sessions in _pieces(one.reader.sessions()):
+                        self._add(Listed(number, one, sessions))
+                        # what comes after the first screenful must not compete with drawing it
+                        self._wanted.wait(_FORBEARANCE)
+                except ReachError as error:
+                    self._add(error)
+                number += 1
         except OSError as error:
             self._add(ReachError(error.strerror or str(error), error.filename))
         finally:
@@ -55,12 +64,22 @@ class Opening:
             self._changed.notify_all()
 
     def wait(self, seconds: float) -> bool:
-        """Wait until everything is open, at most so long; True if it is."""
+        """Wait, at most so long, until a source is open or everything has failed; True if nothing has opened."""
         with self._changed:
-            return self._changed.wait_for(lambda: self._done, seconds)
+            self._changed.wait_for(lambda: self._done or self._opened(), seconds)
+            return self._done and not self._opened()
+
+    def _opened(self) -> bool:
+        return any(isinstance(item, Listed) for item in self._items)
+
+    def first(self) -> Listed | ReachError | None:
+        """The first piece, if it is there; the others are read only when somebody iterates (or after a second)."""
+        with self._changed:
+            return self._items[0] if self._items else None
 
     def __iter__(self) -> Iterator[Listed | ReachError]:
         """Everything, in the order of the paths, as it comes."""
+        self._wanted.set()
         given = 0
         while True:
             with self._changed:
@@ -75,5 +94,15 @@ class Opening:
     def found(self) -> Found:
         """Everything, once all of it is open."""
         items = list(self)
-        sources = tuple(item.source for item in items if isinstance(item, Listed))
+        sources = tuple({item.number: item.source for item in items if isinstance(item, Listed)}.values())
         return Found(sources, tuple(item for item in items if isinstance(item, ReachError)), bool(self._paths))
+
+
+def _pieces(sessions: Iterator[Session]) -> Iterator[list[Session]]:
+    """The sessions in pieces; one empty piece where there are none, so that the source is known."""
+    size = _FIRST
+    while piece := list(islice(sessions, size)):
+        yield piece
+        size = _MORE
+    if size == _FIRST:
+        yield []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on, work
@@ -24,17 +25,17 @@ from reach_tui.tui.tree import SORTS, Entry, Key, visible_rows
 from reach_tui.tui.widgets.line_view import Bar, LineList
 from reach_tui.workspace import JudgedSession, SessionCounts, Source
 from reach_tui.workspace.filters import Filter, parse_filter
+from reach_tui.workspace.opening import Listed as Listing
 from reach_tui.workspace.scan import ScanProcess
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from textual.widgets import Input
 
     from reach_tui.tui.app import ReachApp
 
 _BATCH_SECONDS = 0.12
 _RESORT_SECONDS = 0.25
+_AFTER_FIRST_FRAME = 0.05
 _WARM_UP_AFTER = 0.2
 
 
@@ -81,8 +82,6 @@ class SessionsScreen(ListScreen):
     class Listed(Message):
         """Every source has been asked for its sessions."""
 
-        count: int
-
     @dataclass
     class Counted(Message):
         """The sums of some sessions of a source."""
@@ -123,9 +122,10 @@ class SessionsScreen(ListScreen):
         self.query_one("#head", Bar).show(self._head)
         self.query_one("#bottom", Bar).show(self._bottom)
         self.line_list.focus()
-        if self.reach.workspace.opening().wait(0):  # read while Textual was imported: no empty frame first
-            for message in self._opened():
-                self.post_message(message)
+        first = self.reach.workspace.opening().first()
+        if first is not None:  # read while Textual was imported: the first frame has it, the rest comes after
+            self.post_message(self._news(first))
+            self.set_timer(_AFTER_FIRST_FRAME, lambda: self._load(1))
         else:
             self._load()
 
@@ -135,21 +135,16 @@ class SessionsScreen(ListScreen):
 
     # Reading, in workers
 
-    def _opened(self) -> Iterator[Loaded | Failed | Listed]:
-        """What opening the paths brings, as messages."""
-        number = 0
-        for item in self.reach.workspace.opening():
-            if isinstance(item, ReachError):
-                yield self.Failed(item)
-            else:
-                yield self.Loaded(number, item.source, item.sessions)
-                number += 1
-        yield self.Listed(number)
-
     @work(thread=True, group="load", exit_on_error=False)
-    def _load(self) -> None:
-        for message in self._opened():
-            self.post_message(message)
+    def _load(self, skip: int = 0) -> None:
+        for item in islice(self.reach.workspace.opening(), skip, None):
+            self.post_message(self._news(item))
+        self.post_message(self.Listed())
+
+    def _news(self, item: Listing | ReachError) -> Loaded | Failed:
+        if isinstance(item, ReachError):
+            return self.Failed(item)
+        return self.Loaded(item.number, item.source, item.sessions)
 
     @work(thread=True, group="warm-up", exit_on_error=False)
     def _warm_up(self) -> None:
@@ -182,13 +177,13 @@ class SessionsScreen(ListScreen):
 
     @on(Loaded)
     def _loaded(self, message: Loaded) -> None:
-        while len(self.sources) <= message.number:
+        if len(self.sources) <= message.number:
             self.sources.append(message.source)
+            if message.source.notice:
+                self.reach.say(f"{message.source.name}: {message.source.notice}", severity="warning")
         for session in message.sessions:
             key = (message.number, session.id)
             self.entries[key] = Entry(key, message.source, JudgedSession(session))
-        if message.source.notice:
-            self.reach.say(f"{message.source.name}: {message.source.notice}", severity="warning")
         self.rebuild()
 
     @on(Failed)
@@ -201,7 +196,7 @@ class SessionsScreen(ListScreen):
         self._refresh_bars()
 
     @on(Listed)
-    def _all_listed(self, message: Listed) -> None:
+    def _all_listed(self) -> None:
         self._listed = True
         if self.reach.notice:
             self.reach.say(self.reach.notice)

@@ -12,7 +12,7 @@ import pytest
 
 from reach_tui.stores.catalog import open_store
 from reach_tui.stores.reader import Reader
-from sample_traces.make_samples import write_shop
+from tests.builders.make_samples import write_shop
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 FILES = sorted(path.relative_to(SAMPLES).as_posix() for path in SAMPLES.rglob("*.db"))

@@ -178,6 +178,18 @@ async def test_remapped_key_works_and_is_shown() -> None:
         assert sessions_of(app).sort == "when"
 
 
+async def test_palette_finds_and_runs_a_command() -> None:
+    async with running([SAMPLES / "reach"]) as (app, pilot):
+        screen = sessions_of(app)
+        await pilot.press("ctrl+p")
+        await until(lambda: app.screen is not screen)
+        await pilot.press(*"sort by")
+        await until(lambda: "sort by the next column" in screen_text(app))
+        await pilot.pause(0.3)
+        await pilot.press("enter")
+        await until(lambda: screen.sort == "when")
+
+
 async def test_clashing_keys_are_refused_by_name() -> None:
     settings = Settings(by="dev", keys={"sort": "j"})
     async with running([SAMPLES / "reach"], settings=settings) as (app, pilot):

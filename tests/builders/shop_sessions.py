@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from reach_tui.native.writer import NativeWriter
-from sample_traces.shop_tools import EDGE, NOTIFY, ORDER, REFUND, SEARCH, TRACK
-from sample_traces.storyteller import Story, slot
+from tests.builders.shop_tools import EDGE, NOTIFY, ORDER, REFUND, SEARCH, TRACK
+from tests.builders.storyteller import Story, slot
 
 
 def refund_found(writer: NativeWriter) -> None:

@@ -1,4 +1,4 @@
-"""Writes the sample traces anew: `python -m sample_traces.make_samples [FOLDER]` from the checkout.
+"""Writes the sample traces anew: `python -m tests.builders.make_samples [FOLDER]` from the checkout.
 
 Only `reach/shop.db` is written here. The other two come from elsewhere and are kept as they are; README.md says how.
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from reach_tui.base.sqlite import open_owned
 from reach_tui.native.writer import NativeWriter
-from sample_traces import shop_sessions, shop_work
+from tests.builders import shop_sessions, shop_work
 
 SESSIONS = (
     shop_sessions.refund_found,
@@ -42,4 +42,4 @@ def write_shop(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    write_shop((Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent) / "reach" / "shop.db")
+    write_shop((Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parents[2] / "sample_traces") / "reach" / "shop.db")

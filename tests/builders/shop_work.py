@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from reach_tui.base.jsonio import dumps
 from reach_tui.native.writer import NativeWriter
-from sample_traces.shop_tools import EDIT, HTTP, ORDER, READ, SEARCH, SHELL, TRACK
-from sample_traces.storyteller import Story, slot
+from tests.builders.shop_tools import EDIT, HTTP, ORDER, READ, SEARCH, SHELL, TRACK
+from tests.builders.storyteller import Story, slot
 
 
 def nightly_export(writer: NativeWriter) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sample_traces.storyteller import Scores
+from tests.builders.storyteller import Scores
 
 ORDER = "1000200030004001"
 REFUND: Scores = (

@@ -201,7 +201,7 @@ async def test_route_and_slots_side_by_side_with_thresholds() -> None:
             for index, one in enumerate(screen.step_list.steps)
             if one.judged and one.judged.call.route and one.judged.call.slots
         )
-        screen.step_list.cursor = screen._row_of(clarify)
+        screen.step_list.cursor = screen.step_list.row_of(clarify)
         await pilot.pause()
         text = screen_text(app)
         head = next(line for line in text.splitlines() if "route · recorded" in line)
@@ -218,7 +218,7 @@ async def test_origin_jumps_and_comes_back() -> None:
             for i, one in enumerate(screen.step_list.steps)
             if one.judged and any(slot.origin_step for slot in one.judged.call.slots or ())
         )
-        screen.step_list.cursor = screen._row_of(index)
+        screen.step_list.cursor = screen.step_list.row_of(index)
         await pilot.press("o")
         assert screen.current is not None
         judged = screen.step_list.steps[index].judged

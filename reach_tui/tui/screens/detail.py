@@ -101,18 +101,6 @@ class DetailScreen(LabelCommands, ListScreen):
         self.refresh_bars()
         return moved
 
-    def action_next_failure(self) -> None:
-        self.jump(1, hidden=False)
-
-    def action_previous_failure(self) -> None:
-        self.jump(-1, hidden=False)
-
-    def action_next_hidden(self) -> None:
-        self.jump(1, hidden=True)
-
-    def action_previous_hidden(self) -> None:
-        self.jump(-1, hidden=True)
-
     def action_all(self) -> None:
         """The whole result, however long."""
         self._limit = 1 << 40

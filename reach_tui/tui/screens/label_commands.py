@@ -1,4 +1,4 @@
-"""The label keys, shared by the session and the full-screen call."""
+"""The keys that find failures and label them, shared by the session and the full-screen call."""
 
 from __future__ import annotations
 
@@ -51,6 +51,18 @@ class LabelCommands:
             padded(digits_line(width), width),
             spread([(" ", "text"), *keys], padded(status, room), width),
         ]
+
+    def action_next_failure(self) -> None:
+        self.jump(1, hidden=False)
+
+    def action_previous_failure(self) -> None:
+        self.jump(-1, hidden=False)
+
+    def action_next_hidden(self) -> None:
+        self.jump(1, hidden=True)
+
+    def action_previous_hidden(self) -> None:
+        self.jump(-1, hidden=True)
 
     def action_label(self, digit: str) -> None:
         """Label the current call with a level-1 category and move on to the next failure."""

@@ -19,38 +19,17 @@ from reach_tui.tui.folding import fold_rows
 from reach_tui.tui.labelling import Labelling, Outcome
 from reach_tui.tui.lines import Line, spread
 from reach_tui.tui.panels import Style, inspect
-from reach_tui.tui.rows import StepRow, search_text, short_project, span_of, step_line, title_of, when
+from reach_tui.tui.rows import search_text, short_project, span_of, title_of, when
 from reach_tui.tui.screens.base import ListScreen
 from reach_tui.tui.screens.label_commands import LabelCommands
 from reach_tui.tui.widgets.line_view import Bar, LineList, LinesView
+from reach_tui.tui.widgets.step_list import StepList
 from reach_tui.workspace import JudgedCall, JudgedSession, JudgedStep, Source
 
 if TYPE_CHECKING:
     from textual.widgets import Input
 
 _BATCH = 200
-
-
-class StepList(LineList):
-    """The steps of a session, repeats folded."""
-
-    def __init__(self) -> None:
-        super().__init__(id="steps")
-        self.steps: list[JudgedStep] = []
-        self.rows: list[StepRow] = []
-        self.digits: dict[str, str] = {}
-
-    def line_at(self, index: int, width: int) -> Line:
-        row = self.rows[index]
-        return step_line(
-            self.steps[row.index],
-            row,
-            width,
-            self.app.glyphs,  # type: ignore[attr-defined]
-            cursor=index == self.cursor,
-            digits=max(2, len(str(len(self.steps)))),
-            saved=self.digits,
-        )
 
 
 class SessionScreen(LabelCommands, ListScreen):
@@ -173,20 +152,8 @@ class SessionScreen(LabelCommands, ListScreen):
         steps.rows = fold_rows(steps.steps, self._unfolded, self._hits)
         steps.set_count(len(steps.rows))
         with self.prevent(LineList.Highlighted):
-            steps.cursor = self._row_of(chosen)
+            steps.cursor = steps.row_of(chosen)
         self.refresh_bars()
-
-    def _row_of(self, index: int) -> int:
-        """The row that shows a step: its own, or the fold it is in."""
-        rows = self.step_list.rows
-        low, high = 0, len(rows)
-        while low < high:
-            middle = (low + high) // 2
-            if rows[middle].index <= index:
-                low = middle + 1
-            else:
-                high = middle
-        return max(0, low - 1)
 
     def refresh_bars(self) -> None:
         """Draw title and key lines anew."""
@@ -243,7 +210,7 @@ class SessionScreen(LabelCommands, ListScreen):
         self._wish = None
         here = steps.cursor
         for index in self._indexes(step):
-            row = self._row_of(index)
+            row = self.step_list.row_of(index)
             if row == here and self._touched:
                 continue
             if self._hits is not None and index not in self._hits:
@@ -259,18 +226,6 @@ class SessionScreen(LabelCommands, ListScreen):
         else:
             self.set_status(f"no {'further' if step > 0 else 'earlier'} {word}", "dim")
         return False
-
-    def action_next_failure(self) -> None:
-        self.jump(1, hidden=False)
-
-    def action_previous_failure(self) -> None:
-        self.jump(-1, hidden=False)
-
-    def action_next_hidden(self) -> None:
-        self.jump(1, hidden=True)
-
-    def action_previous_hidden(self) -> None:
-        self.jump(-1, hidden=True)
 
     def action_soft(self) -> None:
         self.count_soft = not self.count_soft
@@ -317,7 +272,7 @@ class SessionScreen(LabelCommands, ListScreen):
         """Jump to where the weakest slot's value came from; from there back."""
         steps = self.step_list
         if self._back_to is not None:
-            steps.cursor, self._back_to = self._row_of(self._back_to), None
+            steps.cursor, self._back_to = self.step_list.row_of(self._back_to), None
             return
         slots = self.current_call.call.slots if self.current_call else None
         known = [slot for slot in slots or () if slot.origin_step is not None]
@@ -329,7 +284,7 @@ class SessionScreen(LabelCommands, ListScreen):
         where = next((i for i, one in enumerate(steps.steps) if one.step.number == slot.origin_step), None)
         if where is not None:
             self._back_to = here
-            steps.cursor = self._row_of(where)
+            steps.cursor = steps.row_of(where)
             self.set_status(f"origin of {slot.name}; o goes back to step {steps.steps[here].step.number}", "dim")
 
     def action_problems(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -19,10 +19,11 @@ from reach_tui.base.errors import ReachError
 from reach_tui.model import Counts, Session
 from reach_tui.tui.commands import SESSIONS, bindings_for
 from reach_tui.tui.lines import Line, fit, spread, width_of
-from reach_tui.tui.rows import SessionRow, session_columns, session_head, session_line
+from reach_tui.tui.rows import SessionRow, session_columns, session_head
 from reach_tui.tui.screens.base import ListScreen
 from reach_tui.tui.tree import SORTS, Entry, Key, visible_rows
 from reach_tui.tui.widgets.line_view import Bar, LineList
+from reach_tui.tui.widgets.session_list import SessionList
 from reach_tui.workspace import JudgedSession, SessionCounts, Source
 from reach_tui.workspace.filters import Filter, parse_filter
 from reach_tui.workspace.opening import Listed as Listing
@@ -31,30 +32,11 @@ from reach_tui.workspace.scan import ScanProcess
 if TYPE_CHECKING:
     from textual.widgets import Input
 
-    from reach_tui.tui.app import ReachApp
 
 _BATCH_SECONDS = 0.12
 _RESORT_SECONDS = 0.25
 _AFTER_FIRST_FRAME = 0.05
 _WARM_UP_AFTER = 0.2
-
-
-class SessionList(LineList):
-    """The rows of the session list."""
-
-    def __init__(self) -> None:
-        super().__init__(id="list")
-        self.rows: list[tuple[Key, SessionRow]] = []
-        self.several = False
-        self.advice: list[str] = []
-
-    def empty_line(self, index: int, width: int) -> Line:
-        return [(f"  {self.advice[index - 1]}", "dim")] if 0 < index <= len(self.advice) else []
-
-    def line_at(self, index: int, width: int) -> Line:
-        app = cast("ReachApp", self.app)
-        columns = session_columns(width, self.several)
-        return session_line(self.rows[index][1], columns, app.glyphs, app.now(), cursor=index == self.cursor)
 
 
 class SessionsScreen(ListScreen):

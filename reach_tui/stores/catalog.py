@@ -28,6 +28,7 @@ BUILT_IN = {
     "reach": BuiltIn("reach_tui.stores.reach:ReachReader", frozenset({"tool_call"})),
     "peri": BuiltIn("reach_tui.stores.peri:PeriReader", frozenset({"threads"})),
     "opencode": BuiltIn("reach_tui.stores.opencode:OpencodeReader", frozenset({"part", "parts", "session_message"})),
+    "agentsview": BuiltIn("reach_tui.stores.agentsview:AgentsviewReader", frozenset({"tool_result_events"})),
 }
 """In the order they are asked. The same names stand in pyproject.toml, so that `importlib.metadata` lists them too."""
 

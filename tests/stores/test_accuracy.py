@@ -15,7 +15,9 @@ from reach_tui.model import ToolCall
 from reach_tui.stores.catalog import open_store
 
 DATA = Path(__file__).resolve().parents[1] / "data"
-RECORDED = sorted(path for path in DATA.rglob("*.db") if path.parent.name in ("opencode", "killed", "peri"))
+RECORDED = sorted(
+    path for path in DATA.rglob("*.db") if path.parent.name in ("opencode", "killed", "peri", "agentsview")
+)
 SHARED_OPENCODE = ("opencode-1.2.20", "opencode-1.14.48", "opencode-1.18.33", "killed/opencode")
 
 
@@ -37,7 +39,8 @@ def faults(truth: list[dict[str, Any]], found: list[ToolCall]) -> list[tuple[obj
             wrong.append(("tool", want["call_id"], want["tool"], call.tool))
         if call.flagged != want["flagged"]:
             wrong.append(("flag", want["call_id"], want["flagged"], call.flagged))
-        if want.get("has_result") is not None and bool(call.result) != want["has_result"]:
+        kept = want.get("has_result") and want.get("result_kept", True)
+        if kept is not None and bool(call.result) != kept:
             wrong.append(("has result", want["call_id"], want["has_result"]))
         head = "".join((want.get("result_head") or "").split())[:60]
         if head and call.result and head not in "".join(call.result.text.split()):

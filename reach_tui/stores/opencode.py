@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -14,6 +14,7 @@ from reach_tui.base.jsonio import JsonValue, as_int, as_text
 from reach_tui.base.sqlite import Connection, Schema, columns_of, reading, selection, stamp, text_of
 from reach_tui.model import Session, Step, Tokens, ToolCall
 from reach_tui.stores.content import Narrator
+from reach_tui.stores.growth import Growing, Growth
 from reach_tui.stores.opencode_forks import FORK, Originals, copied_from, family_of
 from reach_tui.stores.opencode_parts import (
     Message,
@@ -34,6 +35,16 @@ _SESSION_COLUMNS = (
     "id", "parent_id", "title", "directory", "version", "model", "agent", "tokens_input", "tokens_output", "revert",
     "time_created", "time_updated", "time_archived",
 )  # fmt: skip
+_GROWTH = Growth(
+    "session",
+    "id",
+    ("time_updated", "title", "revert", "time_archived"),
+    (
+        Growing("part", "session_id", "time_updated"),
+        Growing("message", "session_id", "time_updated"),
+        Growing("session_message", "session_id", "time_updated"),
+    ),
+)
 
 
 @dataclass(slots=True)
@@ -90,6 +101,10 @@ class OpencodeReader:
     def data_version(self) -> object:
         """Sizes and times of the file and its `-wal`."""
         return stamp(self.path)
+
+    def changed_since(self, mark: object, active: Collection[str]) -> tuple[set[str], object]:
+        """Sessions with new rows, moved columns or, among the active ones, rows updated in place."""
+        return _GROWTH.changed_since(self.path, mark, active)
 
     def sessions(self) -> Iterator[Session]:
         """Every session, newest first; sub-agents' sessions are not own work."""

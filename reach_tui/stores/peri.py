@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,6 +14,7 @@ from reach_tui.base.jsonio import BadJson, JsonValue, as_int, as_object, as_text
 from reach_tui.base.sqlite import Connection, Schema, columns_of, reading, selection, stamp, text_of
 from reach_tui.model import Session, Step, StepKind, ToolCall
 from reach_tui.stores.content import Narrator, json_text, result_of
+from reach_tui.stores.growth import Growing, Growth
 from reach_tui.stores.peri_messages import Answer, Call, Message, decode, uuid_time
 from reach_tui.stores.reader import FIRST_PAGE, Recognition, Trouble
 
@@ -25,6 +26,12 @@ _THREAD_COLUMNS = (
     "id", "title", "cwd", "created_at", "updated_at", "message_count", "parent_thread_id", "hidden", "agent_status",
     "archived",
 )  # fmt: skip
+_GROWTH = Growth(
+    "threads",
+    "id",
+    ("updated_at", "message_count", "title", "agent_status"),
+    (Growing("messages", "thread_id", "excluded"),),
+)
 
 
 class PeriReader:
@@ -54,6 +61,10 @@ class PeriReader:
     def data_version(self) -> object:
         """Sizes and times of the file and its `-wal`."""
         return stamp(self.path)
+
+    def changed_since(self, mark: object, active: Collection[str]) -> tuple[set[str], object]:
+        """Sessions with new rows, moved columns or, among the active ones, rows updated in place."""
+        return _GROWTH.changed_since(self.path, mark, active)
 
     def sessions(self) -> Iterator[Session]:
         """Every thread, newest first; hidden threads and children are not own work."""

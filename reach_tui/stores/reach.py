@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar
@@ -15,9 +15,20 @@ from reach_tui.model import Candidate, Result, Route, Session, Slot, Step, StepK
 from reach_tui.native.event import Event
 from reach_tui.native.migrations import migrated_copy
 from reach_tui.native.schema import EVENT, MESSAGE, SESSION, SLOT, TOOL_CALL, VERSION, Table, is_native, missing_columns
+from reach_tui.stores.growth import Growing, Growth
 from reach_tui.stores.reader import Recognition, Trouble
 
 _KINDS = {kind.value: kind for kind in StepKind}
+_GROWTH = Growth(
+    "session",
+    "id",
+    ("ended_at", "outcome", "title", "turns"),
+    (
+        Growing("tool_call", "session_id", "result"),
+        Growing("message", "session_id", "text"),
+        Growing("event", "session_id"),
+    ),
+)
 
 
 class ReachReader:
@@ -80,6 +91,10 @@ class ReachReader:
     def data_version(self) -> object:
         """Sizes and times of the file, its `-wal` and `-journal`."""
         return stamp(self.path)
+
+    def changed_since(self, mark: object, active: Collection[str]) -> tuple[set[str], object]:
+        """Sessions with new rows, moved columns or, among the active ones, rows updated in place."""
+        return _GROWTH.changed_since(self.path, mark, active)
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:

@@ -6,10 +6,10 @@ session (or streams calls) at a time, and says what it could not read instead of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 
 from reach_tui.base.sqlite import Schema
 from reach_tui.model import Session, Step, ToolCall
@@ -74,3 +74,14 @@ class Reader(Protocol):
 
     def data_version(self) -> object:
         """A value that changes when the file's content may have changed (for live follow and caches)."""
+
+
+@runtime_checkable
+class Followed(Protocol):
+    """A reader that can tell cheaply which sessions changed; those of others are found by listing the sessions."""
+
+    def changed_since(self, mark: object, active: Collection[str]) -> tuple[set[str], object]:
+        """Ids of the sessions that changed since `mark` (None: all of them), and the mark for the next time.
+
+        Rows updated in place need to be noticed in the `active` sessions only.
+        """

@@ -11,7 +11,7 @@ from pathlib import Path
 from reach_tui.base.errors import NotRecognised, ReachError, SchemaUnknown
 from reach_tui.base.sqlite import reading, schema_of
 from reach_tui.base.text import one_line
-from reach_tui.stores.reader import Reader, Recognition
+from reach_tui.stores.reader import DatabaseReader, Reader, Recognition
 
 GROUP = "reach_tui.stores"
 
@@ -29,8 +29,26 @@ BUILT_IN = {
     "peri": BuiltIn("reach_tui.stores.peri:PeriReader", frozenset({"threads"})),
     "opencode": BuiltIn("reach_tui.stores.opencode:OpencodeReader", frozenset({"part", "parts", "session_message"})),
     "agentsview": BuiltIn("reach_tui.stores.agentsview:AgentsviewReader", frozenset({"tool_result_events"})),
+    "google_adk": BuiltIn("reach_tui.stores.google_adk:GoogleAdkReader", frozenset({"app_states", "events"})),
 }
 """In the order they are asked. The same names stand in pyproject.toml, so that `importlib.metadata` lists them too."""
+
+TRANSCRIPT_GROUP = "reach_tui.transcripts"
+TRANSCRIPTS = {
+    "claude_code": "reach_tui.stores.transcripts.claude_code:ClaudeCode",
+    "codex": "reach_tui.stores.transcripts.codex:Codex",
+    "gemini_cli": "reach_tui.stores.transcripts.gemini_cli:GeminiCli",
+    "qwen_code": "reach_tui.stores.transcripts.qwen_code:QwenCode",
+    "copilot_cli": "reach_tui.stores.transcripts.copilot_cli:CopilotCli",
+    "pi": "reach_tui.stores.transcripts.pi:Pi",
+}
+"""Formats of transcripts by kind, in the order they are asked; also in pyproject.toml."""
+_INDEXES = (
+    ("codex", frozenset({"threads", "thread_spawn_edges"})),
+    ("codex", frozenset({"thread_turns", "thread_items"})),
+    ("copilot_cli", frozenset({"forge_trajectory_events", "assistant_usage_events", "turns"})),
+)
+"""Databases that only accompany transcripts, by their tables: opening one opens the transcripts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +59,7 @@ class Opened:
     version: str
 
 
-def load(target: str) -> type[Reader]:
+def load(target: str) -> type[DatabaseReader]:
     """The reader class behind `module:attribute`."""
     module, _, attribute = target.partition(":")
     return getattr(import_module(module), attribute)  # type: ignore[no-any-return]
@@ -56,14 +74,30 @@ def plugin_targets() -> dict[str, str]:
     return {entry.name: entry.value for entry in entry_points(group=GROUP) if entry.name not in BUILT_IN}
 
 
+def transcript_targets() -> dict[str, str]:
+    """The formats of transcripts by kind, those of other packages last."""
+    found = dict(TRANSCRIPTS)
+    if os.environ.get("REACH_TUI_PLUGINS") != "off":
+        from importlib.metadata import entry_points
+
+        for entry in entry_points(group=TRANSCRIPT_GROUP):
+            found.setdefault(entry.name, entry.value)
+    return found
+
+
 def open_store(path: Path) -> Opened:
-    """The reader for a file, chosen by its schema.
+    """The reader for a database, chosen by its schema; for an index of transcripts the reader of these.
 
     Raises `NotRecognised` (a database of no known kind), `SchemaUnknown` (known kind, unknown layout), or another
     `StoreError` for a file that cannot be opened.
     """
     with reading(path) as connection:
         schema = schema_of(connection)
+    for kind, tables in _INDEXES:
+        if tables <= schema.tables.keys():
+            from reach_tui.stores.transcripts.opening import beside
+
+            return Opened(beside(kind, path), f"with {path.name}")
     near_miss: tuple[str, Recognition] | None = None
     ours = {kind: one.target for kind, one in BUILT_IN.items() if one.tables & schema.tables.keys()}
     for targets in (ours, None):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,6 +56,11 @@ class Selection:
         return (
             (self.failed and verdict.failed is True) or (self.hidden and judged.hidden) or (self.soft and verdict.soft)
         )
+
+    def takes(self, judged: JudgedCall) -> bool:
+        """True for a call that belongs into the list; one without a time does not where a time was asked for."""
+        start = judged.call.started_at
+        return self.wants(judged) and (not self.timed or (start is not None and self.within(start)))
 
     @property
     def timed(self) -> bool:
@@ -113,6 +119,7 @@ COLUMNS = (
 @click.option("--soft", is_flag=True, help="Count in suspicion without proof; alone: only that.")
 @click.option("--since", type=Moment(), metavar="TIME", help="Started at or after TIME (ISO 8601, UTC).")
 @click.option("--until", type=Moment(), metavar="TIME", help="Started before TIME (ISO 8601, UTC).")
+@click.option("--follow", is_flag=True, help="Only new and changed calls, while the agent writes; Ctrl-C ends it.")
 @record_options
 @labels_option
 def calls(
@@ -124,6 +131,7 @@ def calls(
     soft: bool,
     since: int | None,
     until: int | None,
+    follow: bool,
     form: str | None,
     labels_file: Path | None,
 ) -> int:
@@ -135,11 +143,26 @@ def calls(
     Examples:
       reach-tui calls opencode.db --hidden
       reach-tui calls ~/traces --tool edit --since 2026-06-01 --until 2026-07-01 --jsonl
+      reach-tui calls opencode.db --follow --failed
     """
-    traces = Traces([path], labels_file)
+    traces = Traces([path], labels_file, aloud=not follow)
     selection = Selection(frozenset(tools), failed, hidden, soft, since, until)
+    if follow:
+        return _follow(traces, session_ids, selection, form)
     records = _records(traces, session_ids, selection)
     return traces.finish(emit(Progress("calls").watch(records), form, COLUMNS), form, "no such calls in it")
+
+
+def _follow(traces: Traces, session_ids: tuple[str, ...], selection: Selection, form: str | None) -> int:
+    if form == "json":
+        raise UsageError("--follow has no end, and one JSON document has", hint="use --jsonl")
+    from reach_tui.cli.following import Following
+
+    following = Following(traces.paths, traces.workspace, session_ids, selection.takes)
+    for number, records in enumerate(following.looks()):
+        emit(records, form, COLUMNS, headed=number == 0)
+        sys.stdout.flush()
+    return 0
 
 
 def _records(traces: Traces, session_ids: tuple[str, ...], selection: Selection) -> Iterator[Record]:

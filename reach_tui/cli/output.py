@@ -56,8 +56,11 @@ class Column:
     style: Callable[[Record], str] | None = None
 
 
-def emit(records: Iterable[Record], form: str | None, columns: Sequence[Column] = ()) -> int:
-    """Print records as they come: as JSON Lines, one JSON array, or a table of `columns`; how many there were."""
+def emit(records: Iterable[Record], form: str | None, columns: Sequence[Column] = (), *, headed: bool = True) -> int:
+    """Print records as they come: as JSON Lines, one JSON array, or a table of `columns`; how many there were.
+
+    Without `headed` a table goes on below the one before.
+    """
     out = sys.stdout
     count = 0
     if form == "jsonl":
@@ -66,7 +69,7 @@ def emit(records: Iterable[Record], form: str | None, columns: Sequence[Column] 
     elif form == "json":
         count = _emit_array(records, out)
     else:
-        count = _emit_table(iter(records), columns)
+        count = _emit_table(iter(records), columns, headed)
     return count
 
 
@@ -80,7 +83,7 @@ def _emit_array(records: Iterable[Record], out: Any) -> int:
     return count
 
 
-def _emit_table(records: Iterator[Record], columns: Sequence[Column]) -> int:
+def _emit_table(records: Iterator[Record], columns: Sequence[Column], headed: bool) -> int:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -90,7 +93,9 @@ def _emit_table(records: Iterator[Record], columns: Sequence[Column]) -> int:
     widths = _share(columns, console.width)
     count = 0
     while batch := list(islice(records, _BATCH)):
-        table = Table(box=None, padding=(0, 1, 0, 0), show_header=count == 0, header_style="bold", pad_edge=False)
+        table = Table(
+            box=None, padding=(0, 1, 0, 0), show_header=headed and count == 0, header_style="bold", pad_edge=False
+        )
         for column, width in zip(columns, widths, strict=True):
             table.add_column(
                 column.title,

@@ -56,7 +56,8 @@ class Follower:
         if self.fault is not None:
             return f"frozen: {self.fault.line()}"
         try:
-            access = access_of(self.source.path) if self.source.path.is_file() else self.source.access
+            frozen = self.source.access is None or not self.source.path.is_file()
+            access = self.source.access if frozen else access_of(self.source.path)
         except ReachError as error:
             return f"frozen: {error.line()}"
         return "frozen between changes: read from private copies" if access is Access.PRIVATE else None
@@ -116,7 +117,8 @@ class Follower:
 class CallFollower:
     """New and changed calls of one source."""
 
-    def __init__(self, source: Source, session_ids: Collection[str] | None = None) -> None:
+    def __init__(self, source: Source, session_ids: Collection[str] | None = None, *, new: bool = False) -> None:
+        """With `new` the store has appeared just now: the first look gives all that is in it."""
         self.follower = Follower(source)
         self._reader = source.reader
         self._wanted = None if session_ids is None else frozenset(session_ids)
@@ -125,13 +127,14 @@ class CallFollower:
         self._fault: ReachError | None = None
         self._unread: set[str] = set()
         self._since = now_ms() - _GRACE_MS
-        self._remember()
+        if new or self.follower.fault is not None:  # nothing was there before: all that comes is news
+            self._since = 0
+            self._unread = {session.id for session in source.reader.sessions()} if new else set()
+        else:
+            self._remember()
 
     def _remember(self) -> None:
-        """Note the calls that are there already, newest sessions first, for at most a second."""
-        if self.follower.fault is not None:  # nothing was there: all that comes is new
-            self._since = 0
-            return
+        """Note the calls that are there already, newest sessions first, for about a second."""
         until = time.monotonic() + _BASELINE
         try:
             for session in list(self._reader.sessions()):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from reach_tui.detect.engine import Engine
     from reach_tui.labels.store import LabelStore
     from reach_tui.taxonomy import Taxonomy
+    from reach_tui.workspace.follow import Follower
 
 
 class Workspace:
@@ -82,12 +83,35 @@ class Workspace:
             else:
                 yield JudgedStep(step, JudgedCall(call, engine.judge(call), labels.get(call.key)))
 
+    def judged_again(self, source: Source, session_id: str, known: Sequence[JudgedStep]) -> Iterator[JudgedStep]:
+        """The steps of a session that was read before: calls that are as they were keep verdict and label."""
+        before = {one.judged.call.key: one.judged for one in known if one.judged is not None}
+        engine = self.engine
+        for step in source.reader.steps(session_id):
+            call = step.call
+            if call is None:
+                yield JudgedStep(step)
+                continue
+            old = before.get(call.key)
+            label = old.label if old else None
+            yield JudgedStep(step, old if old and old.call == call else JudgedCall(call, engine.judge(call), label))
+
+    def follower(self, source: Source) -> Follower:
+        """What tells which sessions of a source changed; for one thread."""
+        from reach_tui.workspace.follow import Follower
+
+        return Follower(source)
+
     def judged_calls(self, source: Source, session_ids: Iterable[str] | None = None) -> Iterator[JudgedCall]:
         """Calls with verdict and label, streamed. Raises `StoreError`."""
+        yield from self.judge(source, source.reader.calls(session_ids))
+
+    def judge(self, source: Source, calls: Iterable[ToolCall]) -> Iterator[JudgedCall]:
+        """These calls of a source, session by session, with verdict and label."""
         engine = self.engine
         labels: dict[str | None, Label] = {}
         current: str | None = None
-        for call in source.reader.calls(session_ids):
+        for call in calls:
             if call.session_id != current:
                 current = call.session_id
                 labels = self.labels_of(source, current)

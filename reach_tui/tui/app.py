@@ -15,10 +15,13 @@ from reach_tui.tui.commands import checked_keymap
 from reach_tui.tui.glyphs import choose_glyphs
 from reach_tui.tui.screens.sessions import SessionsScreen
 from reach_tui.tui.themes import DEFAULT, Palette, load_theme, palette_of, theme_files
-from reach_tui.workspace import Workspace
+from reach_tui.tui.widgets.line_view import Bar
+from reach_tui.workspace import Source, Workspace
 
 if TYPE_CHECKING:
     from textual.screen import Screen
+
+    from reach_tui.tui.live import Live, StoreChanged
 
 
 class ReachApp(App[int]):
@@ -37,6 +40,9 @@ class ReachApp(App[int]):
         self.glyphs = choose_glyphs()
         self.now: Callable[[], datetime] = lambda: datetime.now().astimezone()
         self.keymap: dict[str, str] = {}
+        self.following = False
+        """True while new steps are shown as the agents write them."""
+        self._live: Live | None = None
         self.palette: Palette
         self._themes = theme_files()
         self._complaints: list[ReachError] = []
@@ -92,8 +98,41 @@ class ReachApp(App[int]):
 
     def finish_labels(self) -> None:
         """Wait until every label given so far is on disk."""
+        if self._live is not None:
+            self._live.stop()
         self._label_thread.shutdown(wait=True)
         self.workspace.close()
+
+    def action_follow(self) -> None:
+        """Follow the open stores while their agents write, or stop following."""
+        from reach_tui.tui.live import Live
+
+        self.following = not self.following
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+        if self.following:
+            sources = self.workspace.found.sources
+            self._live = Live(self, sources)
+            self.say("following: new steps appear as they are written" if sources else "nothing to follow")
+        else:
+            self.say("no longer following")
+        for screen in self.screen_stack:
+            screen.refresh(layout=False)
+            for bar in screen.query(Bar):
+                bar.refresh()
+
+    def open_sessions(self, source: Source) -> list[str]:
+        """The sessions of a source that are open on screen."""
+        from reach_tui.tui.screens.session import SessionScreen  # not needed for the first frame
+
+        screens = [screen for screen in self.screen_stack if isinstance(screen, SessionScreen)]
+        return [screen.judged.session.id for screen in screens if screen.source is source]
+
+    def store_changed(self, message: StoreChanged) -> None:
+        """Pass the news of a store on to every screen that shows it."""
+        for screen in self.screen_stack:
+            screen.post_message(message)
 
     def action_theme(self) -> None:
         """The next theme, in the order of their names."""

@@ -76,6 +76,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("redo", "U", "redo it", "Label", (SESSION, DETAIL)),
     Command("copy-call", "y", "copy the call as JSON", "Copy", (SESSION, DETAIL)),
     Command("copy-evidence", "Y", "copy the evidence", "Copy", (SESSION, DETAIL)),
+    Command("follow", "F", "follow live: show new steps while the agent writes", "Go", (SESSIONS, SESSION)),
     Command("theme", "T", "next theme", "Program"),
     Command("help", "question_mark,f1", "this list", "Program", footer="keys"),
     Command("palette", "ctrl+p", "find a command by name", "Program", action="app.command_palette"),

@@ -68,6 +68,9 @@ class ListScreen(Screen[None]):
     def action_last(self) -> None:
         self._move(self.moving_view.count)
 
+    def action_follow(self) -> None:
+        self.reach.action_follow()
+
     def action_theme(self) -> None:
         self.reach.action_theme()
 

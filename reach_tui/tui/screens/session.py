@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
@@ -18,6 +19,7 @@ from reach_tui.tui.commands import SESSION, bindings_for
 from reach_tui.tui.folding import fold_rows
 from reach_tui.tui.labelling import Labelling, Outcome
 from reach_tui.tui.lines import Line, spread
+from reach_tui.tui.live import StoreChanged
 from reach_tui.tui.panels import Style, inspect
 from reach_tui.tui.rows import search_text, short_project, span_of, title_of, when
 from reach_tui.tui.screens.base import ListScreen
@@ -53,6 +55,13 @@ class SessionScreen(LabelCommands, ListScreen):
         error: ReachError
 
     @dataclass
+    class Reread(Message):
+        """The session has been read again, because it changed."""
+
+        steps: list[JudgedStep]
+        seconds: float
+
+    @dataclass
     class Found(Message):
         """The indexes of the steps that hold the words searched for."""
 
@@ -70,6 +79,7 @@ class SessionScreen(LabelCommands, ListScreen):
         self._hits: set[int] | None = None
         self._words = ""
         self._touched = False
+        self._news = self._rereading = False
         self._wish: bool | None = None
         """Set while a failure asked for has not been read yet: True for a hidden one."""
         self._back_to: int | None = None
@@ -129,6 +139,44 @@ class SessionScreen(LabelCommands, ListScreen):
     def _not_read(self, message: Failed) -> None:
         self.set_status(message.error.line(), "flagged")
         self.reach.say(message.error.line(), severity="error")
+
+    # Live follow
+
+    @on(StoreChanged)
+    def _store_changed(self, message: StoreChanged) -> None:
+        if message.source is self.source and self.judged.session.id in message.session_ids and self.loaded:
+            self._news = True
+            if not self._rereading:
+                self._rereading = True
+                self._reread(self.step_list.steps)
+
+    @work(thread=True, group="reread", exit_on_error=False)
+    def _reread(self, known: list[JudgedStep]) -> None:
+        """Read the session anew; what has not changed keeps its verdict."""
+        self._news = False
+        begun = time.monotonic()
+        try:
+            steps = list(self.reach.workspace.judged_again(self.source, self.judged.session.id, known))
+        except ReachError as error:
+            self.post_message(self.Failed(error))
+            steps = known
+        self.post_message(self.Reread(steps, time.monotonic() - begun))
+
+    @on(Reread)
+    def _read_again(self, message: Reread) -> None:
+        before = self.current
+        self.step_list.steps = list(message.steps)
+        self._refold()
+        if self.current != before:
+            self._inspect(keep_scroll=True)
+        # a quarter of a core at the most: the longer the session, the rarer it is read
+        self.set_timer(max(0.1, 3 * message.seconds), self._reread_if_news)
+
+    def _reread_if_news(self) -> None:
+        if self._news:
+            self._reread(self.step_list.steps)
+        else:
+            self._rereading = False
 
     def _note_digit(self, judged: JudgedCall) -> None:
         label = judged.label
@@ -370,6 +418,7 @@ class SessionScreen(LabelCommands, ListScreen):
             (f"{glyphs.hidden} {hidden} hidden", "hidden" if hidden else "dim"),
             (f"  {glyphs.flagged} {len(failed) - hidden} flagged", "flagged" if len(failed) > hidden else "dim"),
             (f"  of {calls:,} calls{'' if self.loaded else ' …'} ", "dim"),
+            *([(f"{glyphs.dot} live ", "good")] if self.reach.following else []),
         ]
         facts = [
             short_project(session.project),

@@ -18,7 +18,9 @@ from textual.worker import get_current_worker
 from reach_tui.base.errors import ReachError
 from reach_tui.model import Counts, Session
 from reach_tui.tui.commands import SESSIONS, bindings_for
-from reach_tui.tui.lines import Line, fit, spread, width_of
+from reach_tui.tui.lines import Line, spread, width_of
+from reach_tui.tui.live import StoreChanged
+from reach_tui.tui.overview import Overview, add_up, advice, summary, top_lines
 from reach_tui.tui.rows import SessionRow, session_columns, session_head
 from reach_tui.tui.screens.base import ListScreen
 from reach_tui.tui.tree import SORTS, Entry, Key, visible_rows
@@ -85,6 +87,8 @@ class SessionsScreen(ListScreen):
         self.filter: Filter | None = None
         self.filled = False
         self._listed = False
+        self._stale: set[Key] = set()
+        self._recounting = False
         self._moved = False
         self._counted = 0
         self._sums = (Counts(), 0)
@@ -138,7 +142,7 @@ class SessionsScreen(ListScreen):
         for number, source in enumerate(self.sources):
             if worker.is_cancelled:
                 return
-            self._scan = scan = ScanProcess(source.path)
+            self._scan = scan = ScanProcess(source.path, source.kind)
             batch: list[SessionCounts] = []
             sent = time.monotonic()
             for sums in scan:
@@ -215,6 +219,41 @@ class SessionsScreen(ListScreen):
             self._resort.stop()
         self._resort_now()
 
+    # Live follow
+
+    @on(StoreChanged)
+    def _store_changed(self, message: StoreChanged) -> None:
+        number = next((i for i, source in enumerate(self.sources) if source is message.source), None)
+        if number is not None:
+            self._stale |= {(number, session_id) for session_id in message.session_ids}
+            if not self._recounting:
+                self._recounting = True
+                self._recount()
+
+    @work(thread=True, group="recount", exit_on_error=False)
+    def _recount(self) -> None:
+        """Count the sessions that changed, until none is left."""
+        workspace = self.reach.workspace
+        while self._stale:
+            key = self._stale.pop()
+            source = self.sources[key[0]]
+            begun = time.monotonic()
+            try:
+                session = source.reader.session(key[1])
+                if session is not None:
+                    self.app.call_from_thread(self._recounted, key, session, workspace.session_counts(source, key[1]))
+            except ReachError as error:
+                self.post_message(self.Failed(error))
+            time.sleep(min(1.0, 3 * (time.monotonic() - begun)))
+        self._recounting = False
+
+    def _recounted(self, key: Key, session: Session, sums: SessionCounts) -> None:
+        entry = self.entries.get(key)
+        judged = JudgedSession(session, sums, entry.judged.labelled if entry else 0)
+        self.entries[key] = Entry(key, self.sources[key[0]], judged)
+        self._moved = True  # the cursor stays where it is
+        self.rebuild()
+
     # Rows
 
     @property
@@ -232,26 +271,13 @@ class SessionsScreen(ListScreen):
             keep = lambda entry: terms.matches(entry.judged, f"{entry.source.kind} {entry.source.name}")  # noqa: E731
         rows.rows = visible_rows(list(self.entries.values()), self.sort, keep, self.folds)
         rows.several = len(self.sources) > 1
-        rows.advice = self._advice()
+        rows.advice = advice(self.overview)
         rows.set_count(len(rows.rows))
         where = next((index for index, (key, _) in enumerate(rows.rows) if key == chosen), None)
         with self.prevent(LineList.Highlighted):
             rows.cursor = where if where is not None else (rows.cursor if self._moved else self._worst(rows.rows))
-        self._sums = self._totals()
+        self._sums = add_up(self.entries.values())
         self._refresh_bars()
-
-    def _advice(self) -> list[str]:
-        """What an empty list says."""
-        if not self._listed:
-            return ["reading the sessions …"]
-        if self.entries:
-            return ["no session matches the filter", "Escape clears it"]
-        return [
-            "no sessions here",
-            "name a database or folder of your agent:  reach-tui PATH",
-            "or look at the samples:                   reach-tui demo",
-            *(["! lists what could not be read"] if self.problems else []),
-        ]
 
     def _worst(self, rows: list[tuple[Key, SessionRow]]) -> int:
         if self.sort != "hidden" or not rows:
@@ -352,43 +378,27 @@ class SessionsScreen(ListScreen):
 
     # Bars
 
-    def _totals(self) -> tuple[Counts, int]:
-        total, hiding = Counts(), 0
-        for entry in self.entries.values():
-            if entry.judged.counts is not None:
-                total += entry.judged.counts.counts
-                hiding += entry.judged.counts.counts.hidden > 0
-        return total, hiding
+    @property
+    def overview(self) -> Overview:
+        """The list as a whole, for the lines around it."""
+        total, hiding = self._sums
+        return Overview(
+            self.sources,
+            len(self.problems),
+            self._listed,
+            self.filled,
+            self._counted,
+            len(self.entries),
+            time.monotonic() - self._started,
+            total,
+            hiding,
+            len(self.session_list.rows),
+            self.filter.understood if self.filter is not None else None,
+            self.reach.following,
+        )
 
     def _top(self, width: int) -> list[Line]:
-        glyphs = self.reach.glyphs
-        left: Line = [(" reach-tui", "title"), ("   ", "text")]
-        for source in self.sources[:3]:
-            left += [(f"{fit(source.name, 24).rstrip()}", "text"), (f" {source.kind}   ", "dim")]
-        if len(self.sources) > 3:
-            left.append((f"+{len(self.sources) - 3}", "dim"))
-        if self.problems:
-            left.append((f" {len(self.problems)} unreadable", "flagged"))
-        return [spread(left, self._progress(), width), [(glyphs.rule * width, "rule")]]
-
-    def _progress(self) -> Line:
-        glyphs = self.reach.glyphs
-        if not self._listed:
-            return [("reading … ", "dim")]
-        calls = self._sums[0].calls
-        if self.filled:
-            return [(f"{calls:,} calls ", "dim")]
-        total = max(1, len(self.entries))
-        share = self._counted / total
-        spent = time.monotonic() - self._started
-        left = f" {spent * (1 - share) / share:.0f} s" if share > 0.02 else ""
-        full = round(share * 7)
-        return [
-            (f"{calls:,} calls · scanning ", "dim"),
-            (glyphs.bar * full, "bar"),
-            (glyphs.bar_empty * (7 - full), "bar-empty"),
-            (f" {share:.0%}{left} ", "dim"),
-        ]
+        return top_lines(self.overview, width, self.reach.glyphs)
 
     def _head(self, width: int) -> list[Line]:
         columns = session_columns(max(width - 1, 10), len(self.sources) > 1)  # one cell is the scrollbar's
@@ -396,22 +406,7 @@ class SessionsScreen(ListScreen):
 
     def _bottom(self, width: int) -> list[Line]:
         keys = self.key_line(width)
-        left = [(f" {self._summary()}", "dim")]
+        left = [(f" {summary(self.overview)}", "dim")]
         if width_of(left) + width_of(keys) + 1 > width:
             keys = self.key_line(max(20, width - min(width_of(left), width // 2) - 2))
         return [[(self.reach.glyphs.rule * width, "rule")], spread(left, keys, width)]
-
-    def _summary(self) -> str:
-        shown = len(self.session_list.rows)
-        if not self._listed:
-            return "reading the sessions …"
-        if not self.entries:
-            return "no sessions"
-        if self.filter is not None:
-            return f"{shown} of {len(self.entries):,} · {self.filter.understood}"
-        total, hiding = self._sums
-        text = f"{hiding:,} of {len(self.entries):,} sessions hide errors"
-        judged = total.calls - total.unfinished
-        if judged:
-            text += f" · {total.failed / judged:.1%} of calls failed, {total.flagged / judged:.1%} by flag"
-        return text

@@ -127,23 +127,23 @@ class CallFollower:
         self._fault: ReachError | None = None
         self._unread: set[str] = set()
         self._since = now_ms() - _GRACE_MS
-        if new or self.follower.fault is not None:  # nothing was there before: all that comes is news
-            self._since = 0
-            self._unread = {session.id for session in source.reader.sessions()} if new else set()
-        else:
-            self._remember()
+        try:
+            if new or self.follower.fault is not None:  # nothing was there before: all that comes is news
+                self._since = 0
+                self._unread = {session.id for session in self._reader.sessions()}
+            else:
+                self._remember()
+        except ReachError as error:
+            self._fault = error
 
     def _remember(self) -> None:
         """Note the calls that are there already, newest sessions first, for about a second."""
         until = time.monotonic() + _BASELINE
-        try:
-            for session in list(self._reader.sessions()):
-                if time.monotonic() > until:
-                    return
-                if self._wanted is None or session.id in self._wanted:
-                    self._fresh(session.id, silent=True)
-        except ReachError as error:
-            self._fault = error
+        for session in list(self._reader.sessions()):
+            if time.monotonic() > until:
+                return
+            if self._wanted is None or session.id in self._wanted:
+                self._fresh(session.id, silent=True)
 
     @property
     def notice(self) -> str | None:

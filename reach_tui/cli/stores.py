@@ -75,7 +75,7 @@ def _record(traces: Traces, source: Source) -> Record:
         "version": source.version,
         "sessions": sessions,
         "calls": calls,
-        "access": source.access.value,
+        "access": source.access.value if source.access else None,
         "readable": problem is None,
         "problem": problem,
     }

@@ -31,16 +31,12 @@ BUILT_IN = {
     "agentsview": BuiltIn("reach_tui.stores.agentsview:AgentsviewReader", frozenset({"tool_result_events"})),
     "google_adk": BuiltIn("reach_tui.stores.google_adk:GoogleAdkReader", frozenset({"app_states", "events"})),
     "langgraph": BuiltIn("reach_tui.stores.langgraph:LanggraphReader", frozenset({"checkpoints"})),
+    "agno": BuiltIn("reach_tui.stores.agno:AgnoReader", frozenset({"agno_sessions", "agno_schema_versions"})),
 }
 """In the order they are asked. The same names stand in pyproject.toml, so that `importlib.metadata` lists them too."""
 
 TRANSCRIPT_GROUP = "reach_tui.transcripts"
 TRANSCRIPTS = {
-    "claude_code": "reach_tui.stores.transcripts.claude_code:ClaudeCode",
-    "codex": "reach_tui.stores.transcripts.codex:Codex",
-    "gemini_cli": "reach_tui.stores.transcripts.gemini_cli:GeminiCli",
-    "qwen_code": "reach_tui.stores.transcripts.qwen_code:QwenCode",
-    "copilot_cli": "reach_tui.stores.transcripts.copilot_cli:CopilotCli",
     "pi": "reach_tui.stores.transcripts.pi:Pi",
 }
 """Formats of transcripts by kind, in the order they are asked; also in pyproject.toml."""

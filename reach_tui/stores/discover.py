@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -17,14 +18,17 @@ MAX_DEPTH = 6
 """Folders below the named one that are looked into."""
 _SKIPPED = frozenset({".git", ".hg", ".svn", ".jj", "node_modules", "__pycache__"})
 _BESIDE = ("-wal", "-shm", "-journal")
+_TRANSCRIPT = re.compile(r".+\.jsonl|session-.+\.json", re.IGNORECASE | re.DOTALL)
+_SIDE_DATABASE = re.compile(r"(?:logs|goals|memories|queue)_\d+\.sqlite")  # of Codex, beside its state_N.sqlite
 
 
 def find_traces(paths: Sequence[Path]) -> list[Path]:
     """Candidate databases, sorted, each once: a file stands for itself, a folder for every candidate in it.
 
     A candidate ends in .db, .sqlite, .sqlite3 or .vscdb, whatever it is (empty, unreadable, a pipe, gone but for its
-    `-wal`: opening it says so), or starts like an SQLite file. Links to folders already seen are not
-    followed. Raises `StoreUnreadable` for a named folder that cannot be listed.
+    `-wal`: opening it says so), or starts like an SQLite file. Transcripts are not among them: those are what
+    `transcript_candidates` finds. Links to folders already seen are not followed. Raises `StoreUnreadable` for a named
+    folder that cannot be listed.
     """
     found: dict[str, Path] = {}
     for path in paths:
@@ -40,21 +44,39 @@ def _in_folder(folder: Path) -> Iterator[Path]:
     except OSError as error:
         what = f"the folder cannot be listed ({error.strerror})"
         raise StoreUnreadable(what, folder, "check owner and mode") from None
+    for entry in _below(folder):
+        path = Path(entry.path)
+        if _is_folder(entry):
+            if entry.name.lower().endswith(tuple(SUFFIXES)) and not _entries(path):
+                yield path  # an empty folder named like a database: opening it says what it is
+        elif (orphan := _left_alone(path)) is not None:
+            yield orphan
+        elif _is_candidate(entry, path):
+            yield path
+
+
+def transcript_candidates(folder: Path) -> list[Path]:
+    """Files in a folder that may be transcripts by their names, sorted; each real file once."""
+    found: dict[str, Path] = {}
+    for entry in _below(folder):
+        if _TRANSCRIPT.fullmatch(entry.name) and not _is_folder(entry):
+            linked = entry.is_symlink()
+            found.setdefault(real_path(Path(entry.path)) if linked else entry.path, Path(entry.path))
+    return sorted(found.values())
+
+
+def _below(folder: Path) -> Iterator[os.DirEntry[str]]:
+    """Everything in a folder and the folders below it."""
     seen: set[tuple[int, int]] = set()
     waiting = [(folder, 0)]
     while waiting:
         current, depth = waiting.pop()
         for entry in _entries(current):
-            path = Path(entry.path)
-            if _is_folder(entry):
-                if entry.name.lower().endswith(tuple(SUFFIXES)) and not _entries(path):
-                    yield path  # an empty folder named like a database: opening it says what it is
-                elif depth < MAX_DEPTH and entry.name not in _SKIPPED and _first_time(path, seen):
+            yield entry
+            if _is_folder(entry) and depth < MAX_DEPTH and entry.name not in _SKIPPED:
+                path = Path(entry.path)
+                if _first_time(path, seen):
                     waiting.append((path, depth + 1))
-            elif (orphan := _left_alone(path)) is not None:
-                yield orphan
-            elif _is_candidate(entry, path):
-                yield path
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:
@@ -91,7 +113,9 @@ def _left_alone(path: Path) -> Path | None:
 
 
 def _is_candidate(entry: os.DirEntry[str], path: Path) -> bool:
-    if entry.name.endswith(_BESIDE):
+    if entry.name.endswith(_BESIDE) or _TRANSCRIPT.fullmatch(entry.name):
+        return False
+    if _SIDE_DATABASE.fullmatch(entry.name) and any(path.parent.glob("state_*.sqlite")):
         return False
     if path.suffix.lower() in SUFFIXES:
         return True

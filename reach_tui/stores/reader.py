@@ -42,20 +42,19 @@ class Trouble:
 class Reader(Protocol):
     """One open trace store. Methods open short connections of their own, so they may run in any thread."""
 
-    kind: ClassVar[str]
-    """Id of the store kind, as in the contract's `store` field."""
-    title: ClassVar[str]
-    """Name of the program for people."""
-    flag_meaning: ClassVar[str]
-    """What counts as flagged in this store, one sentence, for the docs."""
+    @property
+    def kind(self) -> str:
+        """Id of the store kind, as in the contract's `store` field."""
+
+    @property
+    def title(self) -> str:
+        """Name of the program for people."""
+
+    @property
+    def flag_meaning(self) -> str:
+        """What counts as flagged in this store, one sentence, for the docs."""
 
     path: Path
-
-    def __init__(self, path: Path) -> None: ...
-
-    @classmethod
-    def recognise(cls, schema: Schema, path: Path) -> Recognition | None:
-        """None if this is some other store; decided from the schema alone (the path may break ties)."""
 
     def sessions(self) -> Iterator[Session]:
         """Every session, newest first, from the session table alone: cheap on a million calls."""
@@ -85,3 +84,28 @@ class Followed(Protocol):
 
         Rows updated in place need to be noticed in the `active` sessions only.
         """
+
+
+class DatabaseReader(Reader, Protocol):
+    """A reader of one database file, chosen by its schema."""
+
+    kind: ClassVar[str]
+    title: ClassVar[str]
+    flag_meaning: ClassVar[str]
+
+    def __init__(self, path: Path) -> None: ...
+
+    @classmethod
+    def recognise(cls, schema: Schema, path: Path) -> Recognition | None:
+        """None if this is some other store; decided from the schema alone (the path may break ties)."""
+
+
+@runtime_checkable
+class ManyFiles(Protocol):
+    """A reader over many files, one session a file or more."""
+
+    def files(self) -> list[Path]:
+        """The files there are now."""
+
+    def file_of(self, session_id: str) -> Path:
+        """The file that holds a session."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 
+from reach_tui.base.errors import LabelError
 from reach_tui.base.hashing import content_hash
 from reach_tui.labels.exchange import Labelled, label_record
 from reach_tui.model import Label
@@ -77,7 +78,12 @@ def list_record(source: Source, one: Labelled) -> Record:
     else:
         now = content_hash(str(call["tool"]), call["arguments"], call["result"])
         target = "same" if label.content_hash in (None, now) else "changed"
-    return {"path": source.name, "tool": call["tool"] if call else None, "target": target, **label_record(label)}
+    return {
+        "path": source.file_of(label.session_id),
+        "tool": call["tool"] if call else None,
+        "target": target,
+        **label_record(label),
+    }
 
 
 def take_in(workspace: Workspace, sources: Iterable[Source], labels: Iterable[Label]) -> tuple[int, int, list[Label]]:
@@ -101,4 +107,7 @@ def write_labels_back(workspace: Workspace, source: Source) -> int:
     """Copy the labels in force into the trace database itself; how many. Raises `LabelError`."""
     from reach_tui.labels.write_back import write_back
 
+    if source.access is None:
+        what = "transcripts take no labels: they are text files of another program"
+        raise LabelError(what, source.path, "`reach-tui labels export` writes them to a file")
     return write_back(Path(source.path), labels_in(workspace, source, cleared=True))

@@ -20,7 +20,7 @@ def call_record(source: Source, judged: JudgedCall) -> Record:
     call, verdict = judged.call, judged.verdict
     record: Record = {
         "store": source.kind,
-        "path": source.name,
+        "path": source.file_of(call.session_id),
         "session_id": call.session_id,
         "call_key": call.key,
         "call_id": call.id,
@@ -123,7 +123,7 @@ def session_record(source: Source, judged: JudgedSession) -> Record:
     counts = sums.counts if sums else None
     return {
         "store": source.kind,
-        "path": source.name,
+        "path": source.file_of(session.id),
         "session_id": session.id,
         "parent_id": session.parent_id,
         "title": session.title,

@@ -1,6 +1,7 @@
 """Counting every session of a store in a process of its own, so that no key waits for it.
 
-`python -m reach_tui.workspace.scan PATH` prints one JSON array a session: id, the sums of `Counts`, tools, first pass.
+`python -m reach_tui.workspace.scan PATH [KIND]` prints one JSON array a session: id, the sums of `Counts`, tools,
+first pass. KIND says which of the transcripts in a folder.
 """
 
 from __future__ import annotations
@@ -69,9 +70,9 @@ def decode(line: bytes) -> SessionCounts | None:
 class ScanProcess:
     """A running scan of one store. Iterate for the sums; `cancel` ends it at once."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, kind: str | None = None) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "reach_tui.workspace.scan", os.fspath(path)],
+            [sys.executable, "-m", "reach_tui.workspace.scan", os.fspath(path), *([kind] if kind else [])],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -100,7 +101,7 @@ def main(arguments: list[str]) -> int:
         os.nice(10)
     out = sys.stdout.buffer
     try:
-        for sums in scan_source(open_source(Path(arguments[0]))):
+        for sums in scan_source(open_source(Path(arguments[0]), *arguments[1:2])):
             out.write(encode(sums).encode() + b"\n")
             out.flush()
     except BrokenPipeError:

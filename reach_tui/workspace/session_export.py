@@ -48,7 +48,7 @@ def write_export(text: str, target: Path, sources: tuple[Source, ...]) -> None:
 
     from reach_tui.base.sqlite import is_sqlite
 
-    if any(target.resolve() == source.path.resolve() for source in sources) or is_sqlite(target):
+    if any(target.resolve() == file.resolve() for source in sources for file in source.files) or is_sqlite(target):
         raise UsageError("a database is there, and is not overwritten", target, "choose another file for -o")
     partial = target.with_name(f".{target.name}.part-{os.getpid()}")
     try:

@@ -7,27 +7,39 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reach_tui.base.errors import ReachError, StoreUnreadable
-from reach_tui.base.sqlite import Access, access_of
-from reach_tui.stores.catalog import open_store
-from reach_tui.stores.discover import default_locations, find_traces
-from reach_tui.stores.reader import Reader
+from reach_tui.base.sqlite import Access, access_of, is_sqlite
+from reach_tui.base.sqlite_access import SUFFIXES
+from reach_tui.stores.catalog import Opened, open_store
+from reach_tui.stores.discover import default_locations, find_traces, transcript_candidates
+from reach_tui.stores.reader import ManyFiles, Reader
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One trace file with the reader that understands it."""
+    """One trace with the reader that understands it: a database, or the transcripts of one program in a folder."""
 
     path: Path
+    """The database, the transcript, or the folder of transcripts."""
     kind: str
     title: str
     version: str
-    access: Access
+    access: Access | None
+    """How a database was opened; None for transcripts."""
     reader: Reader
 
     @property
     def name(self) -> str:
-        """The file's base name: the contract's `path`."""
-        return self.path.name
+        """Base name of file or folder."""
+        return self.path.name or str(self.path.resolve())
+
+    def file_of(self, session_id: str) -> str:
+        """Base name of the file that holds a session: the contract's `path`."""
+        return self.reader.file_of(session_id).name if isinstance(self.reader, ManyFiles) else self.path.name
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that are read."""
+        return self.reader.files() if isinstance(self.reader, ManyFiles) else [self.path]
 
     @property
     def notice(self) -> str | None:
@@ -47,10 +59,33 @@ class Found:
     """True if the person named the paths."""
 
 
-def open_source(path: Path) -> Source:
-    """One file as a source. Raises `StoreError`."""
-    opened = open_store(path)
-    return Source(path, opened.reader.kind, opened.reader.title, opened.version, access_of(path), opened.reader)
+def open_source(path: Path, kind: str | None = None) -> Source:
+    """One file, or the transcripts of that kind in a folder, as a source. Raises `StoreError`."""
+    if path.is_dir():
+        for one in _transcripts_in(path):
+            if isinstance(one, Source) and kind in (None, one.kind):
+                return one
+    elif path.suffix.lower() not in SUFFIXES and not is_sqlite(path):
+        from reach_tui.stores.transcripts.opening import open_file
+
+        if (opened := open_file(path)) is not None:
+            return _source(path, opened)
+    return _source(path, open_store(path))
+
+
+def _source(path: Path, opened: Opened) -> Source:
+    reader = opened.reader
+    access = None if isinstance(reader, ManyFiles) else access_of(path)
+    return Source(path, reader.kind, reader.title, opened.version, access, reader)
+
+
+def _transcripts_in(folder: Path) -> Iterator[Source | ReachError]:
+    if not transcript_candidates(folder):
+        return
+    from reach_tui.stores.transcripts.opening import open_folder
+
+    for opened in open_folder(folder):
+        yield _source(folder, opened) if isinstance(opened, Opened) else opened
 
 
 def open_paths(paths: Sequence[Path]) -> Found:
@@ -64,35 +99,53 @@ def open_each(paths: Sequence[Path]) -> Iterator[Source | ReachError]:
     """What `open_paths` finds, one by one, as soon as it is open; what does not open comes as its error."""
     known: set[Path] = set()
     for path in paths or default_locations():
+        empty = True
         try:
-            candidates = _candidates(path)
+            for one in _open_in(path, known):
+                empty = False
+                yield one
+            if empty and path.is_dir() and not known:
+                what = "a folder without any database or transcript"
+                raise StoreUnreadable(what, path, "name a folder or file with an agent's sessions")
         except ReachError as error:
             if paths:  # a default place without anything in it is no news
                 yield error
+
+
+def _open_in(path: Path, known: set[Path]) -> Iterator[Source | ReachError]:
+    """The sources in one path that are not known yet; they are then."""
+    covered: set[str] = set()
+    if path.is_dir():
+        for one in _transcripts_in(path):
+            if isinstance(one, Source):
+                covered.add(one.kind)
+                files = {file.resolve() for file in one.files}
+                if files <= known:
+                    continue
+                known |= files
+            yield one
+    for candidate in _candidates(path):
+        real = candidate.resolve()
+        if real in known:
             continue
-        for candidate in candidates:
-            real = candidate.resolve()
-            if real in known:
-                continue
-            try:
-                source = open_source(candidate)
-            except ReachError as error:
-                yield error
-            else:
-                known.add(real)
-                yield source
+        try:
+            source = open_source(candidate)
+        except ReachError as error:
+            yield error
+            continue
+        known.add(real)
+        if isinstance(source.reader, ManyFiles) and candidate != path and source.kind in covered:
+            continue  # the index of transcripts that the folder has given already
+        yield source
 
 
 def _candidates(path: Path) -> list[Path]:
     try:
         if not path.exists():
             raise StoreUnreadable("no such file or folder", path, "check the path")
-        candidates = find_traces([path])
+        return find_traces([path])
     except OSError as error:
         raise StoreUnreadable(error.strerror or str(error), path, "check the path") from None
-    if not candidates:
-        raise StoreUnreadable("a folder without any database", path, "name a folder or file with an agent's sessions")
-    return candidates
 
 
 def all_covered(named: Iterable[Path], whole: Collection[Path]) -> bool:

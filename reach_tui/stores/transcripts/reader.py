@@ -1,0 +1,208 @@
+"""One reader over the transcripts of one program: a file, or all of them below a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from reach_tui.base.errors import StoreError
+from reach_tui.model import Session, Step, ToolCall
+from reach_tui.stores.discover import transcript_candidates
+from reach_tui.stores.reader import Trouble
+from reach_tui.stores.transcripts.format import Format, Summary
+from reach_tui.stores.transcripts.lines import Excerpt, read_lines, stamp_of
+from reach_tui.stores.transcripts.recognition import of_kind, recognise
+from reach_tui.stores.transcripts.story import Story
+
+Stamp = tuple[tuple[int, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """One session and its file."""
+
+    path: Path
+    session: Session
+
+
+class TranscriptReader:
+    """Fulfils `Reader` for the files of one format. The list of files is looked up anew, so that new ones are seen."""
+
+    def __init__(self, form: Format, path: Path) -> None:
+        self.form = form
+        self.path = path
+        self.kind = form.kind
+        self.title = form.title
+        self.flag_meaning = form.flag_meaning
+        self.problems: list[StoreError] = []
+        """Transcripts that could not be read when the sessions were listed last."""
+        self._entries: dict[str, _Entry] = {}
+        self._summaries: dict[Path, tuple[Stamp, Summary]] = {}
+
+    def files(self) -> list[Path]:
+        """The transcripts there are now, sorted."""
+        if self.path.is_dir():
+            return of_kind(self.kind, transcript_candidates(self.path))
+        found = recognise(self.path)
+        if found is not None and found.kind == self.kind:
+            return [self.path]
+        return of_kind(self.kind, sorted(self.form.files_beside(self.path)))
+
+    def data_version(self) -> object:
+        """Inodes, sizes and times of all files, and of the databases beside them."""
+        files = self.files()
+        state = {database for path in files for database in self.form.state_beside(path)}
+        return tuple((str(path), *stamp_of(path)) for path in (*files, *sorted(state)))
+
+    def changed_since(self, mark: object, active: Iterable[str]) -> tuple[set[str], object]:
+        """The sessions whose files changed, came or went since `mark`, and the mark for the next time."""
+        before = mark if isinstance(mark, dict) else {}
+        now = {name: self._stamp(entry.path) for name, entry in self._listed().items()}
+        return {name for name in before.keys() | now.keys() if before.get(name) != now.get(name)}, now
+
+    # Sessions
+
+    def sessions(self) -> Iterator[Session]:
+        """Every session, newest first, from the beginning and the end of each file."""
+        entries = self._listed().values()
+        yield from sorted((entry.session for entry in entries), key=lambda one: one.started_at or 0, reverse=True)
+
+    def session(self, session_id: str) -> Session | None:
+        """One session by its id."""
+        entry = self._entry(session_id)
+        return entry.session if entry else None
+
+    def file_of(self, session_id: str) -> Path:
+        """The file that holds a session; the reader's own path for an unknown one."""
+        entry = self._entry(session_id)
+        return entry.path if entry else self.path
+
+    def _entry(self, session_id: str) -> _Entry | None:
+        entry = self._entries.get(session_id)
+        return entry if entry is not None else self._listed().get(session_id)
+
+    def _listed(self) -> dict[str, _Entry]:
+        problems: list[StoreError] = []
+        told: list[tuple[Path, Summary]] = []
+        for path in self.files():
+            try:
+                told.append((path, self._summary(path)))
+            except StoreError as error:
+                problems.append(error)
+        self.problems = problems
+        if problems and not told:
+            raise problems[0]
+        self._entries = _related(told)
+        return self._entries
+
+    def _summary(self, path: Path) -> Summary:
+        stamp = self._stamp(path)
+        known = self._summaries.get(path)
+        if known is not None and known[0] == stamp:
+            return known[1]
+        summary = self.form.summary(Excerpt(path))
+        self._summaries[path] = (stamp, summary)
+        return summary
+
+    def _stamp(self, path: Path) -> Stamp:
+        return tuple(stamp_of(one) for one in (path, *self.form.state_beside(path)))
+
+    # Steps
+
+    def steps(self, session_id: str) -> Iterator[Step]:
+        """The steps of a session in the order of its file."""
+        entry = self._entry(session_id)
+        if entry is not None:
+            yield from self._steps(entry, Story(session_id))
+
+    def _steps(self, entry: _Entry, story: Story) -> Iterator[Step]:
+        originals = self._originals(entry)
+        for step in self._told(entry, story):
+            call = step.call
+            if originals and call is not None and (original := originals.get(_identity(call))):
+                step = replace(step, call=replace(call, copy_of=original))
+            yield step
+
+    def _told(self, entry: _Entry, story: Story) -> Iterator[Step]:
+        teller = self.form.teller(entry.path, story)
+        for line in read_lines(entry.path):
+            if line.fault is not None:
+                story.raw(line)
+            else:
+                teller.tell(line)
+            yield from story.ready()
+        teller.end()
+        yield from story.rest()
+
+    def _originals(self, entry: _Entry) -> dict[tuple[object, ...], str]:
+        """The keys of the calls of the session that this one is a copy of, by what a copy keeps."""
+        original = self._entries.get(entry.session.copy_of or "")
+        if original is None:
+            return {}
+        steps = self._told(original, Story(original.session.id))
+        return {_identity(step.call): step.call.key for step in steps if step.call is not None}
+
+    def calls(self, session_ids: Iterable[str] | None = None) -> Iterator[ToolCall]:
+        """The calls of the steps, session by session; a file that breaks off is raised when the others are read."""
+        broken: StoreError | None = None
+        for session_id in [session.id for session in self.sessions()] if session_ids is None else session_ids:
+            try:
+                for step in self.steps(session_id):
+                    if step.call is not None:
+                        yield step.call
+            except StoreError as error:
+                broken = broken or error
+        if broken is not None:
+            raise broken
+
+    def troubles(self, session_id: str) -> list[Trouble]:
+        """What could not be read, or paired, in a session."""
+        entry = self._entry(session_id)
+        if entry is None:
+            return []
+        story = Story(session_id)
+        for _ in self._told(entry, story):
+            pass
+        return story.troubles
+
+
+def _identity(call: ToolCall) -> tuple[object, ...]:
+    return call.id, call.tool, call.started_at, call.result.bytes if call.result else None
+
+
+def _related(told: Sequence[tuple[Path, Summary]]) -> dict[str, _Entry]:
+    """Sessions by id. Files that begin alike, or share an id, are copies of the one among them that ended first."""
+    families: dict[str, list[tuple[Path, Summary]]] = {}
+    for path, summary in told:
+        families.setdefault(summary.lineage or f"id:{summary.session.id}", []).append((path, summary))
+    entries: dict[str, _Entry] = {}
+    for members in families.values():
+        first: str | None = None
+        for path, summary in sorted(members, key=lambda one: (one[1].session.ended_at or 0, str(one[0]))):
+            session = summary.session
+            if session.id in entries:  # a copied file
+                note = f"{path.name} has the session id of {entries[session.id].path.name}"
+                session = replace(session, id=f"{session.id}@{path.stem}", notes=(*session.notes, note))
+                while session.id in entries:
+                    session = replace(session, id=session.id + "'")
+            if first is None:
+                first = session.id
+            else:
+                session = replace(session, copy_of=session.copy_of or first)
+            entries[session.id] = _Entry(path, session)
+    return _without_cycles(entries)
+
+
+def _without_cycles(entries: dict[str, _Entry]) -> dict[str, _Entry]:
+    """The entries with parents that lead in a circle cut, and a note that says so."""
+    for session_id, entry in list(entries.items()):
+        seen = {session_id}
+        parent = entry.session.parent_id
+        while parent is not None and parent not in seen:
+            seen.add(parent)
+            parent = entries[parent].session.parent_id if parent in entries else None
+        if parent == session_id:
+            notes = (*entry.session.notes, "its parents lead back to itself: cut")
+            entries[session_id] = replace(entry, session=replace(entry.session, parent_id=None, notes=notes))
+    return entries

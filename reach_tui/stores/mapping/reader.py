@@ -1,0 +1,222 @@
+"""The reader of every store that a mapping describes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from reach_tui.base.clock import parse_time
+from reach_tui.base.errors import SchemaUnknown
+from reach_tui.base.jsonio import BadJson, JsonValue, as_int
+from reach_tui.base.sqlite import Schema, reading, schema_of, stamp, text_of
+from reach_tui.model import Session, Step, StepKind, Tokens, ToolCall
+from reach_tui.stores.content import Narrator
+from reach_tui.stores.mapping.expression import Expression, Row, Value, first, word_of
+from reach_tui.stores.mapping.loader import check
+from reach_tui.stores.mapping.model import Part, Rows, SessionMap, StoreMapping
+from reach_tui.stores.mapping.rows import Query
+from reach_tui.stores.mapping.story import Answer, Asked, Piece, Said, Unreadable, pieces_of
+from reach_tui.stores.reader import Recognition, Trouble
+
+
+class MappedReader:
+    """Reads one database by a mapping; kind, title and meaning of the flag are the mapping's."""
+
+    def __init__(self, path: Path, mapping: StoreMapping) -> None:
+        self.path = path
+        self.mapping = mapping
+        self.kind = mapping.kind
+        self.title = mapping.title
+        self.flag_meaning = mapping.flag_meaning
+        self.verified = mapping.verified
+        self.not_recorded = mapping.not_recorded
+        self.versions_tried: tuple[str, ...] = ()
+        self._known: tuple[object, Schema] | None = None
+
+    @classmethod
+    def recognise(cls, schema: Schema, path: Path) -> Recognition | None:
+        """None: which mapping knows a file is asked by `loader.recognised`."""
+        return None
+
+    def check(self, schema: Schema) -> None:
+        """Raises `ConfigError` for a table or column that the mapping names and the schema lacks."""
+        check(self.mapping, schema)
+
+    def data_version(self) -> object:
+        """Sizes and times of the file and its `-wal`."""
+        return stamp(self.path)
+
+    def sessions(self) -> Iterator[Session]:
+        """Every session, newest first, from the session's rows alone."""
+        yield from sorted(self._sessions(), key=lambda one: (one.started_at or 0, one.id), reverse=True)
+
+    def session(self, session_id: str) -> Session | None:
+        """One session by its id."""
+        return next((one for one in self._sessions(session_id) if one.id == session_id), None)
+
+    def _sessions(self, session_id: str | None = None) -> list[Session]:
+        told = self.mapping.session
+        wanted = (told.id, *_used(told.facts.values()), *_used(value for value, _ in told.not_own_work))
+        wanted += _used(value for value, _, _ in told.notes)
+        query = Query(told.rows, wanted, self._schema())
+        start = told.rows.prefix[1] if told.rows.prefix and told.rows.prefix[0].column == told.id.column else ""
+        found: dict[str, Session] = {}
+        with reading(self.path) as connection:
+            whole = None if session_id is None else start + session_id
+            rows = query.run(connection, whole, told.id)
+        for row in rows:
+            one = self._session(row, told, start)
+            if one.id in found and not told.grouped:
+                continue  # two rows of the same id: the first counts
+            found[one.id] = _together(found[one.id], one) if one.id in found else one
+        return list(found.values())
+
+    def _session(self, row: Row, told: SessionMap, start: str) -> Session:
+        facts = {name: _safe(value, row) for name, value in told.facts.items()}
+        parent = _text(facts["parent"])
+        other = any(word_of(_safe(value, row)) in words for value, words in told.not_own_work)
+        return Session(
+            store=self.kind,
+            id=text_of(row.values.get(told.id.name)).removeprefix(start),
+            parent_id=parent,
+            title=_text(facts["title"]),
+            project=_text(facts["project"]),
+            model=_text(facts["model"]),
+            started_at=parse_time(facts["started"]),
+            ended_at=parse_time(facts["ended"]),
+            tokens=Tokens(as_int(facts["tokens_input"]), as_int(facts["tokens_output"])),
+            outcome=_text(facts["outcome"]),
+            own_work=parent is None and not other,
+            notes=tuple(text for value, words, text in told.notes if word_of(_safe(value, row)) in words),
+        )
+
+    def steps(self, session_id: str) -> Iterator[Step]:
+        """The steps of one session, in the order that the mapping gives to its rows."""
+        yield from self._tell(Narrator(session_id))
+
+    def calls(self, session_ids: Iterable[str] | None = None) -> Iterator[ToolCall]:
+        """Calls session by session, newest first."""
+        ids = [session.id for session in self.sessions()] if session_ids is None else session_ids
+        for session_id in ids:
+            for step in self._tell(Narrator(session_id)):
+                if step.call is not None:
+                    yield step.call
+
+    def troubles(self, session_id: str) -> list[Trouble]:
+        """Columns that are no JSON, calls without a name, results without a call."""
+        narrator = Narrator(session_id)
+        for _ in self._tell(narrator):
+            pass
+        return narrator.troubles
+
+    def _tell(self, narrator: Narrator) -> Iterator[Step]:
+        if self.session(narrator.session_id) is None:
+            return
+        pieces = self._pieces(narrator.session_id)
+        answers = _pair(pieces)
+        seen: dict[str, int] = {}
+        for piece in pieces:
+            if isinstance(piece, Said):
+                narrator.turn += piece.kind is StepKind.USER
+                yield narrator.step(piece.kind, piece.text, piece.at)
+            elif isinstance(piece, Unreadable):
+                narrator.trouble("unreadable row", f"{piece.where}: {piece.why}")
+                yield narrator.step(StepKind.RAW, piece.text, piece.at)
+            elif isinstance(piece, Asked):
+                if not piece.tool:
+                    narrator.trouble("malformed call", f"{piece.id or 'a call'}: without a name")
+                    yield narrator.step(StepKind.NOTE, f"call without a name: {piece.id} {piece.given}", piece.at)
+                    continue
+                yield narrator.call(_call(piece, answers.get(id(piece)), narrator, seen))
+            elif isinstance(piece, Answer) and not piece.taken:
+                narrator.trouble("orphan result", piece.call_id or "a result")
+                text = f"result without a call ({piece.call_id}): {piece.text or ''}"
+                yield narrator.step(StepKind.NOTE, text, piece.at)
+
+    def _pieces(self, session_id: str) -> list[Piece]:
+        schema = self._schema()
+        parts: dict[str, tuple[Rows, list[tuple[int, Part]]]] = {}
+        told = self.mapping
+        for rank, part in enumerate((*told.messages, *told.calls, *told.results)):
+            parts.setdefault(part.rows.name, (part.rows, []))[1].append((rank, part))
+        places = self.mapping.places
+        pieces: list[Piece] = []
+        for rows, some in parts.values():
+            used = [expression for _, of, expression in places if of.name == rows.name]
+            with reading(self.path) as connection:
+                found = Query(rows, used, schema).run(connection, session_id)
+            for number, row in enumerate(found, 1):
+                pieces += pieces_of(row, number, rows, some, self.mapping.roles)
+        pieces.sort(key=lambda piece: piece.place)
+        return pieces
+
+    def _schema(self) -> Schema:
+        """The schema, read anew when the file has changed. Raises `SchemaUnknown` where the mapping no longer fits."""
+        now = self.data_version()
+        if self._known is None or self._known[0] != now:
+            with reading(self.path) as connection:
+                schema = schema_of(connection)
+            for key, what, _ in self.mapping.missing(schema):
+                raise SchemaUnknown(f"{what} ({self.mapping.path.name}, key {key})", self.path, "correct the mapping")
+            self._known = (now, schema)
+        return self._known[1]
+
+
+def _used(values: Iterable[Value]) -> tuple[Expression, ...]:
+    return tuple(expression for value in values for expression in value)
+
+
+def _safe(value: Value, row: Row) -> JsonValue:
+    try:
+        return first(value, row)
+    except BadJson:
+        return None
+
+
+def _text(value: JsonValue) -> str | None:
+    return None if value is None else word_of(value) or None
+
+
+def _together(one: Session, other: Session) -> Session:
+    starts = [at for at in (one.started_at, other.started_at) if at is not None]
+    ends = [at for at in (one.ended_at, other.ended_at) if at is not None]
+    return replace(
+        one,
+        title=one.title or other.title,
+        project=one.project or other.project,
+        model=one.model or other.model,
+        started_at=min(starts, default=None),
+        ended_at=max(ends, default=None),
+        tokens=Tokens(_sum(one.tokens.input, other.tokens.input), _sum(one.tokens.output, other.tokens.output)),
+        outcome=other.outcome or one.outcome,
+        notes=tuple(dict.fromkeys((*one.notes, *other.notes))),
+    )
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return other if one is None else one if other is None else one + other
+
+
+def _pair(pieces: Iterable[Piece]) -> dict[int, Answer]:
+    """Answers by `id()` of their call: the first call of that id without one takes it."""
+    pieces = list(pieces)
+    waiting: dict[str, list[Asked]] = {}
+    for piece in pieces:
+        if isinstance(piece, Asked) and piece.id and piece.tool and piece.text is None:
+            waiting.setdefault(piece.id, []).append(piece)
+    paired: dict[int, Answer] = {}
+    for piece in pieces:
+        if isinstance(piece, Answer) and (calls := waiting.get(piece.call_id)):
+            paired[id(calls.pop(0))] = piece
+            piece.taken = True
+    return paired
+
+
+def _call(asked: Asked, answer: Answer | None, narrator: Narrator, seen: dict[str, int]) -> ToolCall:
+    name = asked.key or asked.id or f"call {len(seen) + 1}"
+    seen[name] = seen.get(name, 0) + 1
+    key = f"{narrator.session_id}/{name}" + (f"#{seen[name]}" if seen[name] > 1 else "")
+    if asked.problem:
+        narrator.trouble("malformed call", f"{name}: {asked.problem}")
+    return asked.call(key, answer, narrator)

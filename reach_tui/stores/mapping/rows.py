@@ -1,0 +1,69 @@
+"""The queries a mapping asks for: rows of a table with rows of others beside them, one session's at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from reach_tui.base.sqlite import Connection, Schema
+from reach_tui.stores.mapping.expression import Expression, Row
+from reach_tui.stores.mapping.model import Rows
+
+KEY = "rowid"
+
+
+class Query:
+    """One set of rows of a mapping in one database; columns that are missing there are NULL."""
+
+    def __init__(self, rows: Rows, columns: Iterable[Expression], schema: Schema) -> None:
+        self.rows = rows
+        self.schema = schema
+        self.names: list[str] = []
+        picked = []
+        for expression in (*columns, *rows.order):
+            if expression.column is not None and expression.name not in self.names:
+                self.names.append(expression.name)
+                picked.append(self._column(expression))
+        self.select = f"SELECT {', '.join(picked) or 'NULL'} FROM {_quoted(rows.table)}"
+        for join in rows.joins:
+            on = f"{_quoted(join.table)}.{_quoted(join.column)} = {self._column(join.other)}"
+            self.select += f" LEFT JOIN {_quoted(join.table)} ON {on}"
+
+    def _column(self, expression: Expression) -> str:
+        table = expression.table or self.rows.table
+        column = expression.column or ""
+        there = column in self.schema.tables.get(table, frozenset()) or (column == KEY and table in self.schema.tables)
+        return f"{_quoted(table)}.{KEY if column == KEY else _quoted(column)}" if there else "NULL"
+
+    def run(
+        self, connection: Connection, session_id: str | None = None, identity: Expression | None = None
+    ) -> list[Row]:
+        """The rows, in order: of one session by `identity` (default: the rows' own `session`), or all."""
+        conditions: list[str] = []
+        values: list[str] = []
+        for expression, words in self.rows.where:
+            conditions.append(f"CAST({self._column(expression)} AS TEXT) IN ({', '.join('?' * len(words))})")
+            values += [_stored(word) for word in words]
+        by = identity or self.rows.session
+        if session_id is not None and by is not None:
+            conditions.append(f"{self._column(by)} = ?")
+            values.append(session_id)
+        if self.rows.prefix is not None:
+            expression, start = self.rows.prefix
+            start = start.replace("{session}", session_id or "")
+            conditions.append(f"{self._column(expression)} >= ? AND {self._column(expression)} < ?")
+            values += [start, start[:-1] + chr(ord(start[-1]) + 1)]
+        query = self.select
+        if conditions:
+            query += f" WHERE {' AND '.join(conditions)}"
+        if self.rows.order:
+            query += f" ORDER BY {', '.join(self._column(one) for one in self.rows.order)}"
+        return [Row(dict(zip(self.names, row, strict=False))) for row in connection.execute(query, values).fetchall()]
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _stored(word: str) -> str:
+    """Booleans are 1 and 0 in SQLite."""
+    return {"true": "1", "false": "0"}.get(word, word)

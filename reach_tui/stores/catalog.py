@@ -9,11 +9,13 @@ from importlib import import_module
 from pathlib import Path
 
 from reach_tui.base.errors import NotRecognised, ReachError, SchemaUnknown
-from reach_tui.base.sqlite import reading, schema_of
+from reach_tui.base.sqlite import Schema, reading, schema_of
 from reach_tui.base.text import one_line
 from reach_tui.stores.reader import DatabaseReader, Reader, Recognition
 
 GROUP = "reach_tui.stores"
+BESIDE = ".mapping.toml"
+"""A mapping for one database is named after it: `trace.db.mapping.toml`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,8 @@ BUILT_IN = {
     "reach": BuiltIn("reach_tui.stores.reach:ReachReader", frozenset({"tool_call"})),
     "peri": BuiltIn("reach_tui.stores.peri:PeriReader", frozenset({"threads"})),
     "opencode": BuiltIn("reach_tui.stores.opencode:OpencodeReader", frozenset({"part", "parts", "session_message"})),
+    "hermes": BuiltIn("reach_tui.stores.hermes:HermesReader", frozenset({"schema_version", "state_meta"})),
+    "openai_agents": BuiltIn("reach_tui.stores.openai_agents:OpenaiAgentsReader", frozenset({"agent_messages"})),
     "agentsview": BuiltIn("reach_tui.stores.agentsview:AgentsviewReader", frozenset({"tool_result_events"})),
     "google_adk": BuiltIn("reach_tui.stores.google_adk:GoogleAdkReader", frozenset({"app_states", "events"})),
     "langgraph": BuiltIn("reach_tui.stores.langgraph:LanggraphReader", frozenset({"checkpoints"})),
@@ -54,6 +58,8 @@ class Opened:
 
     reader: Reader
     version: str
+    verified: bool = True
+    """False where nobody has held what the reader reads against the program itself."""
 
 
 def load(target: str) -> type[DatabaseReader]:
@@ -82,21 +88,37 @@ def transcript_targets() -> dict[str, str]:
     return found
 
 
+def switched_off() -> frozenset[str]:
+    """Kinds that `REACH_TUI_WITHOUT` (comma-separated) leaves to a mapping, or to nobody."""
+    return frozenset(os.environ.get("REACH_TUI_WITHOUT", "").replace(",", " ").split())
+
+
+def _mapped(path: Path, schema: Schema, file: Path | None = None) -> Opened | None:
+    """The store by a mapping: the given file, else whichever knows the schema."""
+    from reach_tui.stores.mapping.opening import by_mapping, by_mapping_file
+
+    reader = by_mapping_file(path, schema, file) if file else by_mapping(path, schema, switched_off())
+    return reader and Opened(reader, f"{reader.mapping.version} ({reader.mapping.path.name})", reader.verified)
+
+
 def open_store(path: Path) -> Opened:
     """The reader for a database, chosen by its schema; for an index of transcripts the reader of these.
 
-    Raises `NotRecognised` (a database of no known kind), `SchemaUnknown` (known kind, unknown layout), or another
+    A mapping beside the database comes first, other mappings last. Raises `ConfigError` for a wrong mapping, and `NotRecognised` (a database of no known kind), `SchemaUnknown` (known kind, unknown layout), or another
     `StoreError` for a file that cannot be opened.
     """
     with reading(path) as connection:
         schema = schema_of(connection)
+    if (own := path.with_name(path.name + BESIDE)).is_file() and (opened := _mapped(path, schema, own)):
+        return opened
     for kind, tables in _INDEXES:
         if tables <= schema.tables.keys():
             from reach_tui.stores.transcripts.opening import beside
 
             return Opened(beside(kind, path), f"with {path.name}")
     near_miss: tuple[str, Recognition] | None = None
-    ours = {kind: one.target for kind, one in BUILT_IN.items() if one.tables & schema.tables.keys()}
+    off = switched_off()
+    ours = {kind: one.target for kind, one in BUILT_IN.items() if one.tables & schema.tables.keys() and kind not in off}
     for targets in (ours, None):
         for kind, target in (plugin_targets() if targets is None else targets).items():
             try:
@@ -113,6 +135,8 @@ def open_store(path: Path) -> Opened:
             if answer.unsupported is None:
                 return Opened(reader_class(path), answer.version)
             near_miss = near_miss or (reader_class.title, answer)
+    if schema.tables and (opened := _mapped(path, schema)):
+        return opened
     if near_miss:
         title, answer = near_miss
         what = f"a store of {title} in a layout this version cannot read ({answer.version}): {answer.unsupported}"

@@ -8,7 +8,9 @@ from reach_tui.stores.reader import Trouble
 
 _HANDLED_ELSEWHERE = {"tool_use", "tool_result", "reasoning", "thinking", "toolCall", "tool"}
 _OPAQUE = {"responses_native_history"}
-_ATTACHED = {"image", "document", "file", "audio", "video", "image_url", "input_image"}
+_ATTACHED = {
+    "image", "document", "file", "audio", "video", "image_url", "input_image", "input_file", "input_audio",
+}  # fmt: skip
 
 
 def json_text(value: JsonValue) -> str:
@@ -63,6 +65,12 @@ def _block_text(block: JsonValue) -> str:
         return attachment_text(block)
     text = block.get("text")
     return text if isinstance(text, str) else json_text(block)
+
+
+def first_line(content: JsonValue) -> str | None:
+    """The first line that says something, at most 80 characters: a title for a session that has none of its own."""
+    line = next((line.strip() for line in content_text(content).splitlines() if line.strip()), "")
+    return (line if len(line) <= 80 else line[:79] + "…") or None
 
 
 class Narrator:

@@ -65,7 +65,7 @@ class Entry:
     original: str | None = None
     """Where the row is a stored copy: session and key of the one it was copied from, joined by a slash."""
     fault: str | None = None
-    """Why the row could not be read; then `raw` is what there is of it."""
+    """Why the row, or a part of it, could not be read; then `raw` is what there is of that."""
     raw: str = ""
 
 
@@ -170,14 +170,13 @@ def tell(narrator: Narrator, entries: Sequence[Entry], *, timed: bool = True) ->
     """
     paired, used = _pair(entries)
     for entry in entries:
-        if entry.fault is not None:
-            narrator.trouble("unreadable message", f"{entry.key}: {entry.fault}")
-            yield narrator.step(StepKind.RAW, entry.raw or f"({entry.fault})", entry.at, visible=entry.visible)
-            continue
         for kind, text in entry.said:
             if text.strip():
                 narrator.turn += kind is StepKind.USER
                 yield narrator.step(kind, text, entry.at, visible=entry.visible)
+        if entry.fault is not None:
+            narrator.trouble("unreadable message", f"{entry.key}: {entry.fault}")
+            yield narrator.step(StepKind.RAW, entry.raw or f"({entry.fault})", entry.at, visible=entry.visible)
         yield from _call_steps(narrator, entry, paired, timed)
         for answer in entry.answers:
             if id(answer) not in used:

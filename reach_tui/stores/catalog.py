@@ -98,13 +98,16 @@ def _mapped(path: Path, schema: Schema, file: Path | None = None) -> Opened | No
     from reach_tui.stores.mapping.opening import by_mapping, by_mapping_file
 
     reader = by_mapping_file(path, schema, file) if file else by_mapping(path, schema, switched_off())
-    return reader and Opened(reader, f"{reader.mapping.version} ({reader.mapping.path.name})", reader.verified)
+    if reader is None:
+        return None
+    return Opened(reader, f"{reader.mapping.version} ({reader.mapping.path.name})", reader.verified)
 
 
 def open_store(path: Path) -> Opened:
     """The reader for a database, chosen by its schema; for an index of transcripts the reader of these.
 
-    A mapping beside the database comes first, other mappings last. Raises `ConfigError` for a wrong mapping, and `NotRecognised` (a database of no known kind), `SchemaUnknown` (known kind, unknown layout), or another
+    A mapping beside the database comes first, other mappings last. Raises `NotRecognised` (a database of no known
+    kind), `SchemaUnknown` (known kind, unknown layout), `ConfigError` (a mapping that is wrong), or another
     `StoreError` for a file that cannot be opened.
     """
     with reading(path) as connection:
@@ -116,6 +119,24 @@ def open_store(path: Path) -> Opened:
             from reach_tui.stores.transcripts.opening import beside
 
             return Opened(beside(kind, path), f"with {path.name}")
+    opened, near_miss = _by_readers(path, schema)
+    if opened or (schema.tables and (opened := _mapped(path, schema))):
+        return opened
+    if near_miss:
+        title, answer = near_miss
+        what = f"a store of {title} in a layout this version cannot read ({answer.version}): {answer.unsupported}"
+        raise SchemaUnknown(what, path, "update reach-tui, or report the layout")
+    if not schema.tables:
+        hint = "its rows may be in a -wal file that was not copied along"
+        raise NotRecognised("a database without any tables", path, hint)
+    names = sorted(schema.tables)
+    shown = ", ".join(name[:40] for name in names[:6]) + (" …" if len(names) > 6 else "")
+    hint = "`reach-tui stores --explain FILE` proposes a mapping for it"
+    raise NotRecognised(f"a database of no known agent (tables: {shown})", path, hint)
+
+
+def _by_readers(path: Path, schema: Schema) -> tuple[Opened | None, tuple[str, Recognition] | None]:
+    """The first reader that can read the schema, else the first that knows the store and not this layout."""
     near_miss: tuple[str, Recognition] | None = None
     off = switched_off()
     ours = {kind: one.target for kind, one in BUILT_IN.items() if one.tables & schema.tables.keys() and kind not in off}
@@ -133,18 +154,6 @@ def open_store(path: Path) -> Opened:
             if answer is None:
                 continue
             if answer.unsupported is None:
-                return Opened(reader_class(path), answer.version)
+                return Opened(reader_class(path), answer.version), None
             near_miss = near_miss or (reader_class.title, answer)
-    if schema.tables and (opened := _mapped(path, schema)):
-        return opened
-    if near_miss:
-        title, answer = near_miss
-        what = f"a store of {title} in a layout this version cannot read ({answer.version}): {answer.unsupported}"
-        raise SchemaUnknown(what, path, "update reach-tui, or report the layout")
-    if not schema.tables:
-        hint = "its rows may be in a -wal file that was not copied along"
-        raise NotRecognised("a database without any tables", path, hint)
-    names = sorted(schema.tables)
-    shown = ", ".join(name[:40] for name in names[:6]) + (" …" if len(names) > 6 else "")
-    hint = "see `reach-tui stores --help` for the kinds"
-    raise NotRecognised(f"a database of no known agent (tables: {shown})", path, hint)
+    return None, near_miss

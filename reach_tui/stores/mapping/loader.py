@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 BUNDLED = Path(__file__).resolve().parent.parent / "mappings"
 """Mappings that ship with the package."""
-BESIDE = ".mapping.toml"
-"""A mapping for one database is named after it: `trace.db.mapping.toml`."""
 _FACTS = (
     "title", "project", "parent", "model", "started", "ended", "tokens_input", "tokens_output", "outcome",
 )  # fmt: skip
@@ -62,12 +60,6 @@ def read(raw: dict[str, Any], path: Path) -> StoreMapping:
         key = ".".join(str(part) for part in first["loc"]) or "the file"
         raise ConfigError(f"key {key}: {first['msg']}", path, "docs/mapping.md lists the keys") from None
     return _Builder(path, found).mapping()
-
-
-def beside(database: Path) -> Path | None:
-    """The mapping file that lies next to a database, if there is one."""
-    path = database.with_name(database.name + BESIDE)
-    return path if path.is_file() else None
 
 
 def recognised(folder: Path, schema: Schema) -> Iterator[StoreMapping]:

@@ -141,8 +141,8 @@ class _Builder:
     def _fault(self, key: str, what: str, hint: str = "docs/mapping.md shows how") -> ConfigError:
         return ConfigError(f"key {key}: {what}", self.path, hint)
 
-    def _harmless(self, key: str, name: str) -> None:
-        if looks_secret(name):
+    def _harmless(self, key: str, name: str, *, table: bool = True) -> None:
+        if looks_secret(name, table=table):
             raise self._fault(
                 key, f"{name} may hold accounts, keys or tokens", "such tables and columns are never read"
             )
@@ -155,7 +155,7 @@ class _Builder:
         if expression.column is None and each is None:
             raise self._fault(key, f"{text!r} is a path into an item, and there is no `each`", f"write COLUMN:{text}")
         if expression.column is not None:
-            self._harmless(key, expression.column)
+            self._harmless(key, expression.column, table=False)
             known = {rows.table, *(join.table for join in rows.joins)}
             if expression.table and expression.table not in known:
                 raise self._fault(

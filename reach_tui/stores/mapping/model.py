@@ -12,14 +12,15 @@ from reach_tui.model import StepKind
 from reach_tui.stores.mapping.expression import Expression, Value
 
 _SECRET = re.compile(
-    r"(?i)(?:^|_)(?:users?|accounts?|api_?keys?|secrets?|passwords?|passwd|credentials?|cookies?|auth|oauth2?|sso"
+    r"(?i)(?:^|_)(?:api_?keys?|secrets?|passwords?|passwd|credentials?|cookies?|auth|oauth2?"
     r"|(?:access|refresh|auth|reset|session|bearer)_tokens?|private_keys?)(?:_|$)"
 )
+_PEOPLE = frozenset({"user", "users", "account", "accounts"})
 
 
-def looks_secret(name: str) -> bool:
-    """True for the name of a table or column that by its name holds accounts, keys or tokens."""
-    return bool(_SECRET.search(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)))
+def looks_secret(name: str, *, table: bool = False) -> bool:
+    """True for the name of a column or table that by its name holds keys or tokens; a table: also accounts."""
+    return bool(_SECRET.search(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name))) or (table and name.lower() in _PEOPLE)
 
 
 @dataclass(frozen=True, slots=True)

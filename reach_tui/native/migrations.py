@@ -9,9 +9,20 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
 
 from reach_tui.base.errors import SchemaUnknown, StoreError
-from reach_tui.base.sqlite import Connection, DatabaseError, open_owned, reading, schema_of, stamp, text_of, translate
+from reach_tui.base.sqlite import (
+    Connection,
+    DatabaseError,
+    columns_of,
+    open_owned,
+    reading,
+    schema_of,
+    stamp,
+    text_of,
+    translate,
+)
 from reach_tui.native.error_types import map_error_type
 from reach_tui.native.schema import EVENT, LABEL, MESSAGE, SESSION, SLOT, TOOL_CALL, VERSION, Table, is_native
 
@@ -28,22 +39,36 @@ class Migration:
     """Values that fit no closed enumeration: kept as text beside it, and listed here."""
 
 
+Fill: TypeAlias = Callable[[Connection, Table, str, Migration], None]
+
+
 def _to_version_2(connection: Connection, report: Migration) -> None:
     """Version 1 had free `error_type` strings, no thresholds, no slot notes, and labels without a log."""
+    for table in (SESSION, MESSAGE, TOOL_CALL, EVENT, SLOT, LABEL):
+        _rebuild(connection, table, report, _FILL_2[table.name])
+
+
+def _to_version_3(connection: Connection, report: Migration) -> None:
+    """Version 2 did not say where an imported session came from."""
+    if not columns_of(connection, SESSION.name).issuperset(SESSION.names):  # tables made anew for version 2 have them
+        _rebuild(connection, SESSION, report, _copy)
+
+
+def _rebuild(connection: Connection, table: Table, report: Migration, fill: Fill) -> None:
+    """Make a table anew in the current layout and fill it from the old one."""
     import sqlite_utils
 
     database = sqlite_utils.Database(connection)
-    for table in (SESSION, MESSAGE, TOOL_CALL, EVENT, SLOT, LABEL):
-        old = f"{table.name}_v1"
-        database.execute(f"ALTER TABLE {table.name} RENAME TO {old}")
-        for (index,) in connection.execute(
-            "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL", (old,)
-        ).fetchall():
-            database.execute(f'DROP INDEX "{index}"')
-        for statement in table.statements():
-            database.execute(statement)
-        _FILL_2[table.name](connection, table, old, report)
-        database.execute(f"DROP TABLE {old}")
+    old = f"{table.name}_old"
+    database.execute(f"ALTER TABLE {table.name} RENAME TO {old}")
+    for (index,) in connection.execute(
+        "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL", (old,)
+    ).fetchall():
+        database.execute(f'DROP INDEX "{index}"')
+    for statement in table.statements():
+        database.execute(statement)
+    fill(connection, table, old, report)
+    database.execute(f"DROP TABLE {old}")
 
 
 def _copy(connection: Connection, table: Table, old: str, _: Migration, **extra: str) -> None:
@@ -93,7 +118,7 @@ def _labels(connection: Connection, table: Table, old: str, report: Migration) -
     )
 
 
-_FILL_2: dict[str, Callable[[Connection, Table, str, Migration], None]] = {
+_FILL_2: dict[str, Fill] = {
     "session": _copy,
     "message": _messages,
     "tool_call": _copy,
@@ -101,7 +126,7 @@ _FILL_2: dict[str, Callable[[Connection, Table, str, Migration], None]] = {
     "slot": _slots,
     "label": _labels,
 }
-STEPS: dict[int, Callable[[Connection, Migration], None]] = {2: _to_version_2}
+STEPS: dict[int, Callable[[Connection, Migration], None]] = {2: _to_version_2, 3: _to_version_3}
 """By the version they lead to. Each runs in the one transaction of the whole migration."""
 
 

@@ -14,7 +14,7 @@ from reach_tui.base.errors import StoreError, StoreUnreadable
 from reach_tui.base.sqlite import Connection, DatabaseError, Schema, open_owned, schema_of, translate
 from reach_tui.native.error_types import ERROR_TYPES
 
-VERSION = 2
+VERSION = 3
 """`PRAGMA user_version` of the layout below."""
 EVENT_STEPS = ("route", "execute", "clarify", "fallback")
 DECISIONS = ("execute", "clarify", "no_capability")
@@ -77,6 +77,8 @@ SESSION = Table(
         ("own_work", f"{_flag('own_work')} NOT NULL DEFAULT 1"),
         ("copy_of", "TEXT"),
         ("notes", "TEXT"),
+        ("origin", "TEXT"),
+        ("digest", "TEXT"),
     ),
     indexes=(("started_at",),),
 )

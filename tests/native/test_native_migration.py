@@ -10,7 +10,7 @@ import pytest
 
 from reach_tui.base.errors import LabelError, SchemaUnknown, StoreError
 from reach_tui.labels.store import LabelStore
-from reach_tui.model import Label, Session
+from reach_tui.model import Label, Session, ToolCall
 from reach_tui.native.error_types import ERROR_TYPES, map_error_type
 from reach_tui.native.migrations import migrate
 from reach_tui.native.schema import MESSAGE_KINDS, TABLES, VERSION, create, ddl
@@ -151,7 +151,7 @@ def test_migration_in_place_keeps_a_backup_and_lists_what_it_could_not_map(old: 
     assert value(old, "PRAGMA user_version") == VERSION
     assert value(old, "PRAGMA integrity_check") == "ok"
     assert value(old, "SELECT count(*) FROM pragma_foreign_key_check") == 0
-    assert value(old, "SELECT count(*) FROM sqlite_master WHERE name LIKE '%v1'") == 0
+    assert value(old, "SELECT count(*) FROM sqlite_master WHERE name LIKE '%_old'") == 0
     with closing(sqlite3.connect(old)) as connection:
         for table in TABLES:
             columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table.name})")]
@@ -159,6 +159,33 @@ def test_migration_in_place_keeps_a_backup_and_lists_what_it_could_not_map(old: 
     again = migrate(old)
     assert again.backup is None
     assert again.unmapped == []
+
+
+def test_version_2_is_read_and_migrated(tmp_path: Path) -> None:
+    """The layout before `session.origin`: nothing else changes."""
+    path = tmp_path / "shop.db"
+    with NativeWriter(path) as writer:
+        writer.add_session(Session("reach", "s1", title="kept", notes=("a note",)))
+        writer.add_call(ToolCall("k1", "c1", "s1", "read", {"x": 1}, False))
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(
+            "ALTER TABLE session DROP COLUMN origin; ALTER TABLE session DROP COLUMN digest; PRAGMA user_version = 2"
+        )
+    before = path.read_bytes()
+    opened = open_store(path)
+    sessions, calls = list(opened.reader.sessions()), list(opened.reader.calls())
+    assert [session.title for session in sessions] == ["kept"]
+    assert [call.arguments for call in calls] == [{"x": 1}]
+    assert path.read_bytes() == before
+    assert migrate(path).backup == path.with_name("shop.db.v2-backup")
+    assert value(path, "PRAGMA user_version") == VERSION
+    assert value(path, "SELECT count(*) FROM pragma_foreign_key_check") == 0
+    with closing(sqlite3.connect(path)) as connection:
+        columns = [row[1] for row in connection.execute("PRAGMA table_info(session)")]
+        foreign = connection.execute("PRAGMA foreign_key_list(tool_call)").fetchone()[2]
+    assert columns == list(next(table for table in TABLES if table.name == "session").names)
+    assert foreign == "session"
+    assert (list(open_store(path).reader.sessions()), list(open_store(path).reader.calls())) == (sessions, calls)
 
 
 def test_backups_never_overwrite_one_another(old: Path) -> None:

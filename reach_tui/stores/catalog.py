@@ -29,6 +29,7 @@ class BuiltIn:
 BUILT_IN = {
     "reach": BuiltIn("reach_tui.stores.reach:ReachReader", frozenset({"tool_call"})),
     "peri": BuiltIn("reach_tui.stores.peri:PeriReader", frozenset({"threads"})),
+    "kilo": BuiltIn("reach_tui.stores.kilo:KiloReader", frozenset({"part", "session_message"})),
     "opencode": BuiltIn("reach_tui.stores.opencode:OpencodeReader", frozenset({"part", "parts", "session_message"})),
     "hermes": BuiltIn("reach_tui.stores.hermes:HermesReader", frozenset({"schema_version", "state_meta"})),
     "openai_agents": BuiltIn("reach_tui.stores.openai_agents:OpenaiAgentsReader", frozenset({"agent_messages"})),

@@ -15,9 +15,7 @@ from reach_tui.model import ToolCall
 from reach_tui.stores.catalog import open_store
 
 DATA = Path(__file__).resolve().parents[1] / "data"
-RECORDED = sorted(
-    path for path in DATA.rglob("*.db") if path.parent.name in ("opencode", "killed", "peri", "agentsview")
-)
+RECORDED = sorted(path for path in DATA.rglob("*.db") if path.with_suffix(".truth.json").exists())
 SHARED_OPENCODE = ("opencode-1.2.20", "opencode-1.14.48", "opencode-1.18.33", "killed/opencode")
 
 

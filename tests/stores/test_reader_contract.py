@@ -15,9 +15,7 @@ from reach_tui.stores.catalog import open_store
 from reach_tui.stores.reader import Reader
 
 DATA = Path(__file__).resolve().parents[1] / "data"
-RECORDED = sorted(
-    path for path in DATA.rglob("*.db") if path.parent.name in ("opencode", "killed", "peri", "agentsview")
-)
+RECORDED = sorted(path for path in DATA.rglob("*.db") if path.with_suffix(".truth.json").exists())
 
 
 @pytest.fixture(params=RECORDED, ids=lambda path: f"{path.parent.name}-{path.stem}")

@@ -37,11 +37,16 @@ BUILT_IN = {
     "google_adk": BuiltIn("reach_tui.stores.google_adk:GoogleAdkReader", frozenset({"app_states", "events"})),
     "langgraph": BuiltIn("reach_tui.stores.langgraph:LanggraphReader", frozenset({"checkpoints"})),
     "agno": BuiltIn("reach_tui.stores.agno:AgnoReader", frozenset({"agno_sessions", "agno_schema_versions"})),
+    "phoenix": BuiltIn("reach_tui.stores.phoenix:PhoenixReader", frozenset({"projects"})),
 }
 """In the order they are asked. The same names stand in pyproject.toml, so that `importlib.metadata` lists them too."""
 
 TRANSCRIPT_GROUP = "reach_tui.transcripts"
 TRANSCRIPTS = {
+    "claude_code": "reach_tui.stores.transcripts.claude_code:ClaudeCode",
+    "gemini_cli": "reach_tui.stores.transcripts.gemini_cli:GeminiCli",
+    "qwen_code": "reach_tui.stores.transcripts.qwen_code:QwenCode",
+    "copilot_cli": "reach_tui.stores.transcripts.copilot_cli:CopilotCli",
     "pi": "reach_tui.stores.transcripts.pi:Pi",
 }
 """Formats of transcripts by kind, in the order they are asked; also in pyproject.toml."""

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import ClassVar, Protocol
 
 from reach_tui.base.clock import parse_time
-from reach_tui.model import Session
+from reach_tui.base.jsonio import as_int
+from reach_tui.model import Session, Tokens
 from reach_tui.stores.reader import Recognition
 from reach_tui.stores.transcripts.lines import Excerpt, JsonObject, Line
 from reach_tui.stores.transcripts.story import Story
@@ -56,6 +57,26 @@ class Format(Protocol):
 
     def state_beside(self, path: Path) -> Sequence[Path]:
         """Databases that say more about a transcript: a change in one is a change in the session."""
+
+
+class Usage:
+    """Token sums over a session's answers."""
+
+    def __init__(self) -> None:
+        self._input: int | None = None
+        self._output: int | None = None
+
+    def add(self, usage: JsonObject, inputs: Sequence[str], output: str) -> None:
+        """One answer's usage: the fields that count as read, and the one that counts as written."""
+        read = [count for name in inputs if (count := as_int(usage.get(name))) is not None]
+        if read:
+            self._input = (self._input or 0) + sum(read)
+        if (written := as_int(usage.get(output))) is not None:
+            self._output = (self._output or 0) + written
+
+    def sums(self, excerpt: Excerpt) -> Tokens:
+        """The sums; unknown where only the file's ends were read."""
+        return Tokens(self._input, self._output) if excerpt.whole else Tokens()
 
 
 class PlainFormat:

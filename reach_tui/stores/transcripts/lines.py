@@ -7,7 +7,7 @@ in memory, and no line longer than `LONGEST`.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -96,6 +96,27 @@ def decode(raw: bytes, number: int, *, complete: bool = True) -> Line | None:
 def _shown(raw: bytes) -> str:
     text = raw[:_SHOWN].decode("utf-8", "replace")
     return text if len(raw) <= _SHOWN else f"{text} … [{len(raw)} bytes]"
+
+
+def last_line_where(path: Path, mark: bytes, holds: Callable[[JsonObject], bool]) -> int:
+    """Number of the last line for which `holds`, looked for only in lines with the bytes `mark`; 0 if there is none.
+
+    Raises `StoreError`.
+    """
+    check_kind(path)
+    last = 0
+    try:
+        with open(path, "rb") as file:
+            number = 0
+            while raw := file.readline(LONGEST):
+                number += 1
+                if mark in raw and (line := decode(raw, number)) is not None and holds(line.value):
+                    last = number
+                if len(raw) == LONGEST and not raw.endswith(b"\n"):
+                    _skip_line(file)
+    except OSError as error:
+        raise os_error(error, path) from None
+    return last
 
 
 class Excerpt:

@@ -9,16 +9,15 @@ from typing import ClassVar
 
 from reach_tui.base.clock import parse_time
 from reach_tui.base.jsonio import JsonValue, as_int, as_object, as_text, shallow
-from reach_tui.model import Session, StepKind, Tokens
+from reach_tui.model import Session, StepKind
 from reach_tui.stores.content import content_text, json_text
 from reach_tui.stores.reader import Recognition
-from reach_tui.stores.transcripts.format import PlainFormat, Summary, last_time, line_time, short_title
+from reach_tui.stores.transcripts.format import PlainFormat, Summary, Usage, last_time, line_time, short_title
 from reach_tui.stores.transcripts.lines import Excerpt, JsonObject, Line
 from reach_tui.stores.transcripts.story import Answer, Story
 from reach_tui.stores.transcripts.tree import Tree, tree_of
 
 _UNTOLD = frozenset({"session", "thinking_level_change", "label", "session_info", "custom"})
-_ENTRY = ("type", "id", "parentId")
 
 
 class Pi(PlainFormat):
@@ -39,7 +38,7 @@ class Pi(PlainFormat):
         """Header, first prompt, model, name; tokens where the whole file is read."""
         header: JsonObject = {}
         title = model = name = lineage = None
-        tokens = _Usage()
+        tokens = Usage()
         for line in excerpt.head():
             kind, message = line.get("type"), as_object(line.get("message"))
             if kind == "session":
@@ -53,7 +52,7 @@ class Pi(PlainFormat):
                 title = title or short_title(content_text(message.get("content")))
             elif message.get("role") == "assistant":
                 model = as_text(message.get("model")) or model
-                tokens.add(as_object(message.get("usage")))
+                tokens.add(as_object(message.get("usage")), ("input", "cacheRead", "cacheWrite"), "output")
             if title and model and not excerpt.whole:
                 break
         tail = list(islice(excerpt.tail(), 40))
@@ -71,11 +70,11 @@ class Pi(PlainFormat):
             model=model,
             started_at=started,
             ended_at=last_time(excerpt, started),
-            tokens=tokens.sums() if excerpt.whole else Tokens(),
+            tokens=tokens.sums(excerpt),
             outcome=outcome,
             notes=(f"from {parent.replace(chr(92), '/').rpartition('/')[2]}",) if parent else (),
         )
-        return Summary(session, lineage and f"{lineage}")
+        return Summary(session, lineage)
 
     def teller(self, path: Path, story: Story) -> _Teller:
         """Entries off the path to the last one, and before the last compaction, are invisible to the model."""
@@ -84,24 +83,6 @@ class Pi(PlainFormat):
 
 def _message(line: JsonObject) -> JsonObject:
     return as_object(line.get("message"))
-
-
-class _Usage:
-    """Token sums of the answers."""
-
-    def __init__(self) -> None:
-        self.input: int | None = None
-        self.output: int | None = None
-
-    def add(self, usage: JsonObject) -> None:
-        read = [as_int(usage.get(name)) for name in ("input", "cacheRead", "cacheWrite")]
-        if any(one is not None for one in read):
-            self.input = (self.input or 0) + sum(one or 0 for one in read)
-        if (out := as_int(usage.get("output"))) is not None:
-            self.output = (self.output or 0) + out
-
-    def sums(self) -> Tokens:
-        return Tokens(self.input, self.output)
 
 
 class _Teller:

@@ -126,6 +126,13 @@ class Story(Narrator):
         queued.step = replace(queued.step, call=call)
         queued.waiting = False
 
+    def started(self, call_id: str, at: int | None) -> None:
+        """An open call began to run only now."""
+        if at is not None and (waiting := self._open.get(call_id)):
+            queued = waiting[0]
+            assert queued.step.call is not None
+            queued.step = replace(queued.step, at=at, call=replace(queued.step.call, started_at=at))
+
     def amend(self, call_id: str, **metadata: JsonValue) -> None:
         """More facts about an open call, told before its result."""
         if waiting := self._open.get(call_id):

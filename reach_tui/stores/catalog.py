@@ -38,12 +38,14 @@ BUILT_IN = {
     "langgraph": BuiltIn("reach_tui.stores.langgraph:LanggraphReader", frozenset({"checkpoints"})),
     "agno": BuiltIn("reach_tui.stores.agno:AgnoReader", frozenset({"agno_sessions", "agno_schema_versions"})),
     "phoenix": BuiltIn("reach_tui.stores.phoenix:PhoenixReader", frozenset({"projects"})),
+    "mlflow": BuiltIn("reach_tui.stores.mlflow:MlflowReader", frozenset({"trace_info"})),
 }
 """In the order they are asked. The same names stand in pyproject.toml, so that `importlib.metadata` lists them too."""
 
 TRANSCRIPT_GROUP = "reach_tui.transcripts"
 TRANSCRIPTS = {
     "claude_code": "reach_tui.stores.transcripts.claude_code:ClaudeCode",
+    "codex": "reach_tui.stores.transcripts.codex:Codex",
     "gemini_cli": "reach_tui.stores.transcripts.gemini_cli:GeminiCli",
     "qwen_code": "reach_tui.stores.transcripts.qwen_code:QwenCode",
     "copilot_cli": "reach_tui.stores.transcripts.copilot_cli:CopilotCli",

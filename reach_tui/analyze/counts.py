@@ -3,19 +3,83 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from reach_tui.model import Counts, ToolCall, Verdict, is_hidden
 
 
+@dataclass(frozen=True, slots=True)
+class SessionCounts:
+    """A session's sums, with the tools it used (name -> calls, hidden errors) for filters."""
+
+    session_id: str
+    counts: Counts
+    tools: dict[str, tuple[int, int]] = field(default_factory=dict)
+    first_pass: bool | None = None
+    """True if no call failed and none was repeated after a clarification; None without calls (B14)."""
+
+
+class Tally:
+    """Adds up a session's judged calls one by one, so that none needs to stay in memory."""
+
+    __slots__ = (
+        "calls",
+        "clarified",
+        "failed",
+        "flagged",
+        "hidden",
+        "last_turn",
+        "soft",
+        "tools",
+        "unfinished",
+        "unread",
+    )
+
+    def __init__(self) -> None:
+        self.calls = self.flagged = self.failed = self.hidden = self.soft = self.unfinished = self.unread = 0
+        self.last_turn = 0
+        """The highest turn with a call in it."""
+        self.clarified = False
+        self.tools: dict[str, tuple[int, int]] = {}
+
+    def add(self, call: ToolCall, verdict: Verdict) -> None:
+        """One more call."""
+        hidden = is_hidden(call, verdict)
+        self.calls += 1
+        self.flagged += call.flagged is True
+        self.failed += verdict.failed is True
+        self.hidden += hidden
+        self.soft += verdict.soft
+        self.unfinished += call.result is None
+        self.unread += call.problem is not None
+        if call.turn > self.last_turn:
+            self.last_turn = call.turn
+        if call.route is not None and call.route.decision == "clarify":
+            self.clarified = True
+        tool = call.shown_tool
+        before = self.tools.get(tool, (0, 0))
+        self.tools[tool] = (before[0] + 1, before[1] + hidden)
+
+    def counts(self, turns: int, unreadable: int = 0) -> Counts:
+        """The sums; calls whose row was not whole count as unreadable, with what the caller found besides."""
+        unread = self.unread + unreadable
+        return Counts(turns, self.calls, self.flagged, self.failed, self.hidden, self.soft, self.unfinished, unread)
+
+    def of(self, session_id: str, turns: int | None = None, unreadable: int = 0) -> SessionCounts:
+        """The session's sums; without `turns` the last turn with a call."""
+        sums = self.counts(self.last_turn if turns is None else turns, unreadable)
+        first_pass = sums.failed == 0 and sums.unfinished == 0 and not self.clarified if self.calls else None
+        return SessionCounts(session_id, sums, self.tools, first_pass)
+
+
+def tally(pairs: Iterable[tuple[ToolCall, Verdict]]) -> Tally:
+    """The sums of calls with their verdicts."""
+    total = Tally()
+    for call, verdict in pairs:
+        total.add(call, verdict)
+    return total
+
+
 def count(pairs: Iterable[tuple[ToolCall, Verdict]], turns: int = 0) -> Counts:
     """Calls, flags and verdicts counted; `unreadable` counts calls whose row was not whole."""
-    calls = flagged = failed = hidden = soft = unfinished = unreadable = 0
-    for call, verdict in pairs:
-        calls += 1
-        flagged += call.flagged is True
-        failed += verdict.failed is True
-        hidden += is_hidden(call, verdict)
-        soft += verdict.soft
-        unfinished += call.result is None
-        unreadable += call.problem is not None
-    return Counts(turns, calls, flagged, failed, hidden, soft, unfinished, unreadable)
+    return tally(pairs).counts(turns)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from reach_tui.model import Counts, Label, Session, Step, ToolCall, Verdict, is_hidden
+from reach_tui.analyze.counts import SessionCounts as SessionCounts
+from reach_tui.model import Label, Session, Step, ToolCall, Verdict, is_hidden
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,17 +28,6 @@ class JudgedStep:
 
     step: Step
     judged: JudgedCall | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class SessionCounts:
-    """A session's sums, with the tools it used (name -> calls, hidden errors) for filters."""
-
-    session_id: str
-    counts: Counts
-    tools: dict[str, tuple[int, int]] = field(default_factory=dict)
-    first_pass: bool | None = None
-    """True if no call failed and none was repeated after a clarification; None without calls (B14)."""
 
 
 @dataclass(frozen=True, slots=True)

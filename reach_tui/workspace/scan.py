@@ -14,12 +14,11 @@ from collections.abc import Iterator
 from itertools import groupby, islice
 from pathlib import Path
 
+from reach_tui.analyze.counts import SessionCounts, Tally, tally
 from reach_tui.base.errors import ReachError, StoreError
 from reach_tui.base.jsonio import BadJson, as_int, as_object, dumps, loads
 from reach_tui.model import Counts
-from reach_tui.workspace.judged import SessionCounts
 from reach_tui.workspace.sources import Source, open_source
-from reach_tui.workspace.workspace import summarise
 
 _FIELDS = ("turns", "calls", "flagged", "failed", "hidden", "soft", "unfinished", "unreadable")
 _FIRST_CHUNK, _CHUNK = 40, 200  # sessions a read: the visible ones first
@@ -37,10 +36,9 @@ def scan_source(source: Source) -> Iterator[SessionCounts]:
         without_calls = dict.fromkeys(chunk)
         for session_id, calls in groupby(source.reader.calls(chunk), key=lambda call: call.session_id):
             without_calls.pop(session_id, None)
-            judged = [(call, engine.judge(call)) for call in calls]
-            yield summarise(session_id, judged, max(call.turn for call, _ in judged))
+            yield tally((call, engine.judge(call)) for call in calls).of(session_id)
         for session_id in without_calls:
-            yield summarise(session_id, [], 0)
+            yield Tally().of(session_id)
 
 
 def encode(sums: SessionCounts) -> str:

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reach_tui import __version__
+from reach_tui.analyze.counts import Tally
 from reach_tui.base.clock import now_ms
 from reach_tui.base.hashing import content_hash
 from reach_tui.base.paths import labels_file
-from reach_tui.model import Counts, Label, Result, StepKind, ToolCall, Verdict
+from reach_tui.model import Label, Result, StepKind, ToolCall
 from reach_tui.workspace.judged import JudgedCall, JudgedSession, JudgedStep, SessionCounts
 from reach_tui.workspace.opening import Opening
 from reach_tui.workspace.settings import Settings
@@ -128,14 +129,14 @@ class Workspace:
         engine = self.engine
         turns = unreadable = 0
         clarified = False
-        pairs: list[tuple[ToolCall, Verdict]] = []
+        total = Tally()
         for step in source.reader.steps(session_id):
             turns += step.kind is StepKind.USER and not step.inherited
             unreadable += step.kind is StepKind.RAW
             clarified |= step.route is not None and step.route.decision == "clarify"
             if step.call is not None:
-                pairs.append((step.call, engine.judge(step.call)))
-        sums = summarise(session_id, pairs, turns, unreadable)
+                total.add(step.call, engine.judge(step.call))
+        sums = total.of(session_id, turns, unreadable)
         return replace(sums, first_pass=False) if clarified and sums.first_pass else sums
 
     # Labels
@@ -211,19 +212,3 @@ class Workspace:
         for store in self._labels.values():
             store.close()
         self._labels.clear()
-
-
-def summarise(
-    session_id: str, pairs: Sequence[tuple[ToolCall, Verdict]], turns: int, unreadable: int = 0
-) -> SessionCounts:
-    """The sums of one session's judged calls."""
-    from reach_tui.analyze.counts import count
-
-    counts = count(pairs, turns=turns) + Counts(unreadable=unreadable)
-    tools: dict[str, tuple[int, int]] = {}
-    for call, verdict in pairs:
-        calls, hidden = tools.get(call.shown_tool, (0, 0))
-        tools[call.shown_tool] = (calls + 1, hidden + (verdict.failed is True and call.flagged is not True))
-    clarified = any(call.route is not None and call.route.decision == "clarify" for call, _ in pairs)
-    first_pass = None if not pairs else counts.failed == 0 and counts.unfinished == 0 and not clarified
-    return SessionCounts(session_id, counts, tools, first_pass)

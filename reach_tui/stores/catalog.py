@@ -33,6 +33,7 @@ BUILT_IN = {
     "opencode": BuiltIn("reach_tui.stores.opencode:OpencodeReader", frozenset({"part", "parts", "session_message"})),
     "hermes": BuiltIn("reach_tui.stores.hermes:HermesReader", frozenset({"schema_version", "state_meta"})),
     "openai_agents": BuiltIn("reach_tui.stores.openai_agents:OpenaiAgentsReader", frozenset({"agent_messages"})),
+    "llm": BuiltIn("reach_tui.stores.llm:LlmReader", frozenset({"_llm_migrations"})),
     "agentsview": BuiltIn("reach_tui.stores.agentsview:AgentsviewReader", frozenset({"tool_result_events"})),
     "google_adk": BuiltIn("reach_tui.stores.google_adk:GoogleAdkReader", frozenset({"app_states", "events"})),
     "langgraph": BuiltIn("reach_tui.stores.langgraph:LanggraphReader", frozenset({"checkpoints"})),

@@ -170,9 +170,9 @@ def tell(narrator: Narrator, entries: Sequence[Entry], *, timed: bool = True) ->
     """
     paired, used = _pair(entries)
     for entry in entries:
+        narrator.turn += any(kind is StepKind.USER and text.strip() for kind, text in entry.said)
         for kind, text in entry.said:
             if text.strip():
-                narrator.turn += kind is StepKind.USER
                 yield narrator.step(kind, text, entry.at, visible=entry.visible)
         if entry.fault is not None:
             narrator.trouble("unreadable message", f"{entry.key}: {entry.fault}")

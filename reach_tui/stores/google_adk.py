@@ -17,7 +17,16 @@ from reach_tui.base.sqlite import Connection, Schema, columns_of, reading, selec
 from reach_tui.model import Session, Step, StepKind
 from reach_tui.stores.content import Narrator, attachment_text, json_text
 from reach_tui.stores.reader import Recognition
-from reach_tui.stores.telling import Asked, Said, TellingReader, arguments_of, decoded, narrate, newest_first
+from reach_tui.stores.telling import (
+    Asked,
+    Remembered,
+    Said,
+    TellingReader,
+    arguments_of,
+    decoded,
+    narrate,
+    newest_first,
+)
 
 _SESSION = ("app_name", "user_id", "id", "create_time", "update_time")
 _JSON_COLUMNS = ("content", "long_running_tool_ids_json")
@@ -77,24 +86,25 @@ class GoogleAdkReader(TellingReader):
             return Recognition("schema 0")
         return Recognition("events unknown", "events have neither event_data nor content")
 
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._index = Remembered(path, _index)
+
     def sessions(self) -> Iterator[Session]:
         """Every session, newest first; one id under several apps or users is told apart by their names."""
-        with reading(self.path) as connection:
-            columns = columns_of(connection, "sessions")
-            rows = connection.execute(f"SELECT {selection(columns, *_SESSION)} FROM sessions").fetchall()
-        often = Counter(text_of(row[2]) for row in rows)
-        yield from newest_first(_session(row, alone=often[text_of(row[2])] == 1) for row in rows)
+        yield from newest_first(session for session, _ in self._index().values())
 
     def session(self, session_id: str) -> Session | None:
         """One session by its id, or by `app/user/id` where the id alone is not enough."""
-        with reading(self.path) as connection:
-            found = _find(connection, session_id)
-        return _session(*found) if found else None
+        found = self._index().get(session_id)
+        return found[0] if found else None
 
     def _tell(self, narrator: Narrator) -> Iterator[Step]:
+        found = self._index().get(narrator.session_id)
+        if found is None:
+            return
         with reading(self.path) as connection:
-            found = _find(connection, narrator.session_id)
-            rows = _event_rows(connection, found[0]) if found else []
+            rows = _event_rows(connection, found[1])
         events = [_event(row) for row in rows]
         del rows
         events.sort(key=lambda event: event.at or 0)  # stable: rows without a time stay first, in their order
@@ -105,14 +115,13 @@ class GoogleAdkReader(TellingReader):
         yield from narrate(narrator, story.items)
 
 
-def _find(connection: Connection, session_id: str) -> tuple[Any, bool] | None:
+def _index(connection: Connection) -> dict[str, tuple[Session, tuple[Any, ...]]]:
+    """Sessions by their id, each with its key in the tables."""
     columns = columns_of(connection, "sessions")
-    query = f"SELECT {selection(columns, *_SESSION)} FROM sessions WHERE"
-    rows = connection.execute(f"{query} CAST(id AS TEXT) = ?", (session_id,)).fetchall()
-    if len(rows) == 1:
-        return rows[0], True
-    rows = connection.execute(f"{query} app_name || '/' || user_id || '/' || id = ?", (session_id,)).fetchall()
-    return (rows[0], False) if rows else None
+    rows = connection.execute(f"SELECT {selection(columns, *_SESSION)} FROM sessions").fetchall()
+    often = Counter(text_of(row[2]) for row in rows)
+    made = ((_session(row, alone=often[text_of(row[2])] == 1), row[:3]) for row in rows)
+    return {session.id: (session, key) for session, key in made}
 
 
 def _session(row: Any, alone: bool) -> Session:
@@ -127,7 +136,7 @@ def _session(row: Any, alone: bool) -> Session:
     )
 
 
-def _event_rows(connection: Connection, session: Any) -> list[dict[str, Any]]:
+def _event_rows(connection: Connection, key: tuple[Any, ...]) -> list[dict[str, Any]]:
     columns = columns_of(connection, "events")
     names = ["id", "invocation_id", "timestamp"]
     picked = selection(columns, *names)
@@ -139,7 +148,7 @@ def _event_rows(connection: Connection, session: Any) -> list[dict[str, Any]]:
         picked += f", {selection(columns, *_PLAIN_COLUMNS, *_JSON_COLUMNS)}"
     where = "app_name IS ? AND user_id IS ? AND session_id IS ?"
     query = f"SELECT {picked} FROM events WHERE {where} ORDER BY timestamp, rowid"
-    return [dict(zip(names, row, strict=True)) for row in connection.execute(query, tuple(session[:3]))]
+    return [dict(zip(names, row, strict=True)) for row in connection.execute(query, key)]
 
 
 def _event(row: dict[str, Any]) -> _Event:

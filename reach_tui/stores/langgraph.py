@@ -18,9 +18,9 @@ from reach_tui.base.jsonio import JsonValue, as_object, as_text
 from reach_tui.base.sqlite import Connection, Schema, columns_of, reading, selection, text_of
 from reach_tui.model import Session, Step, StepKind
 from reach_tui.stores.content import Narrator, content_text, json_text
-from reach_tui.stores.langgraph_state import Decoder, Message, Unreadable, messages_in, plain, sends
+from reach_tui.stores.langgraph_state import Decoder, Message, Unreadable, plain, sends
 from reach_tui.stores.reader import Recognition
-from reach_tui.stores.telling import Asked, Said, TellingReader, arguments_of, narrate, newest_first
+from reach_tui.stores.telling import Asked, Remembered, Said, TellingReader, arguments_of, narrate, newest_first
 
 _NOT_STATE = ("__start__", "__pregel_tasks")
 _PUSHED = re.compile(r"__pregel_push\W+(\d+)")
@@ -28,7 +28,7 @@ _UUID_EPOCH = 12_219_292_800_000  # milliseconds from 1582-10-15 to 1970
 _LIST = """
 SELECT thread_id, checkpoint_ns, min(checkpoint_id), max(checkpoint_id), min(rowid) FROM checkpoints
 """
-_AT_ONCE = 50
+_AT_ONCE = 16
 """Checkpoints fetched in one go; each holds the whole conversation."""
 
 
@@ -44,7 +44,7 @@ class _Told:
     """An `__error__` write with its task path, the calls sent in its checkpoint, and the last round's open calls."""
     late: list[tuple[Message, int | None]] = field(default_factory=list)
     """Tool messages in `writes`, with their time."""
-    last_state: JsonValue = None
+    last_state: object = None
 
 
 class LanggraphReader(TellingReader):
@@ -67,29 +67,31 @@ class LanggraphReader(TellingReader):
             return Recognition("early saver", f"columns missing: {', '.join(sorted(lacking))}")
         return Recognition("saver 3" if schema.has("writes", "task_path") else "saver without task_path")
 
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._index = Remembered(path, _index)
+
     def sessions(self) -> Iterator[Session]:
         """Every thread and sub-graph run, newest first."""
-        with reading(self.path) as connection:
-            rows = connection.execute(f"{_LIST} GROUP BY thread_id, checkpoint_ns").fetchall()
-        originals = _originals(rows)
-        spaces = {(text_of(row[0]), text_of(row[1])) for row in rows}
-        yield from newest_first(_session(row, spaces, originals) for row in rows)
+        yield from newest_first(one.session for one in self._index().values())
 
     def session(self, session_id: str) -> Session | None:
         """One thread by its id, or a sub-graph run by `thread/namespace`."""
-        return next((session for session in self.sessions() if session.id == session_id), None)
+        found = self._index().get(session_id)
+        return found.session if found else None
 
     def _tell(self, narrator: Narrator) -> Iterator[Step]:
+        found = self._index().get(narrator.session_id)
+        if found is None:
+            return
+        place = found.place
         with reading(self.path) as connection:
-            place = _place(connection, narrator.session_id)
-            if place is None:
-                return
             heads = connection.execute(
                 "SELECT rowid, checkpoint_id FROM checkpoints WHERE thread_id IS ? AND checkpoint_ns IS ? "
                 "ORDER BY checkpoint_id, rowid",
                 place,
             ).fetchall()
-            copied = _copied_checkpoints(connection, place)
+            copied = _copied_checkpoints(connection, found)
         decoder, told = Decoder(), _Told()
         newest: set[object] = set()
         for start in range(0, len(heads), _AT_ONCE):
@@ -102,7 +104,7 @@ class LanggraphReader(TellingReader):
             for one in items:
                 one.visible = key in newest
         if not told.by_message and told.last_state not in (None, {}):
-            told.items.append(Said(StepKind.NOTE, f"state without messages: {json_text(told.last_state)}"))
+            told.items.append(Said(StepKind.NOTE, f"state without messages: {json_text(plain(told.last_state))}"))
         yield from narrate(narrator, told.items)
 
 
@@ -122,18 +124,30 @@ def _session_id(thread: str, space: str) -> str:
     return f"{thread}/{space}" if space else thread
 
 
-def _originals(rows: Sequence[Any]) -> dict[tuple[str, str], str]:
-    """Threads that begin with a checkpoint of an earlier written thread: copies, with the thread they are of."""
-    first: dict[tuple[str, str], str] = {}
+@dataclass(frozen=True, slots=True)
+class _Indexed:
+    """A session, and the columns thread_id and checkpoint_ns of its rows, and of those it was copied from."""
+
+    session: Session
+    place: tuple[Any, Any]
+    origin: tuple[Any, Any] | None
+
+
+def _index(connection: Connection) -> dict[str, _Indexed]:
+    """Sessions by id. One that begins with the checkpoint of a thread written earlier is a copy of that."""
+    rows = connection.execute(f"{_LIST} GROUP BY thread_id, checkpoint_ns").fetchall()
+    spaces = {(text_of(row[0]), text_of(row[1])) for row in rows}
+    first: dict[tuple[str, str], Any] = {}
     found = {}
-    for thread, space, begin, _, _ in sorted(rows, key=lambda row: row[4]):
-        origin = first.setdefault((text_of(begin), text_of(space)), text_of(thread))
-        if origin != text_of(thread):
-            found[text_of(thread), text_of(space)] = origin
+    for row in sorted(rows, key=lambda row: row[4]):
+        origin = first.setdefault((text_of(row[2]), text_of(row[1])), row)
+        copied = None if origin is row else (origin[0], origin[1])
+        session = _session(row, spaces, copied)
+        found[session.id] = _Indexed(session, (row[0], row[1]), copied)
     return found
 
 
-def _session(row: Any, spaces: set[tuple[str, str]], originals: dict[tuple[str, str], str]) -> Session:
+def _session(row: Any, spaces: set[tuple[str, str]], origin: tuple[Any, Any] | None) -> Session:
     thread, space, begin, end = (text_of(value) for value in row[:4])
     parent = None
     if space:
@@ -141,7 +155,6 @@ def _session(row: Any, spaces: set[tuple[str, str]], originals: dict[tuple[str, 
         while outer and (thread, outer) not in spaces:
             outer = outer.rpartition("|")[0]
         parent = _session_id(thread, outer)
-    origin = originals.get((thread, space))
     return Session(
         store="langgraph",
         id=_session_id(thread, space),
@@ -150,40 +163,18 @@ def _session(row: Any, spaces: set[tuple[str, str]], originals: dict[tuple[str, 
         started_at=_uuid_time(begin),
         ended_at=_uuid_time(end),
         own_work=not space,
-        copy_of=_session_id(origin, space) if origin is not None else None,
+        copy_of=_session_id(text_of(origin[0]), space) if origin is not None else None,
     )
 
 
-def _place(connection: Connection, session_id: str) -> tuple[Any, Any] | None:
-    """thread_id and checkpoint_ns as stored."""
-    thread, _, space = session_id.rpartition("/")
-    query = "SELECT thread_id, checkpoint_ns FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ? LIMIT 1"
-    if (row := connection.execute(query, (session_id, "")).fetchone()) is not None:
-        return row[0], row[1]
-    while thread:  # a namespace, and a thread's id, may hold slashes
-        if (row := connection.execute(query, (thread, space)).fetchone()) is not None:
-            return row[0], row[1]
-        thread, _, more = thread.rpartition("/")
-        space = f"{more}/{space}"
-    everything = connection.execute("SELECT DISTINCT thread_id, checkpoint_ns FROM checkpoints")
-    found = [row for row in everything if _session_id(text_of(row[0]), text_of(row[1])) == session_id]
-    return (found[0][0], found[0][1]) if found else None
-
-
-def _copied_checkpoints(connection: Connection, place: tuple[Any, Any]) -> tuple[str, set[str]]:
-    """The session this one was copied from (or the thread that a sub-graph reports to), and the ids they share."""
-    mine = "SELECT checkpoint_id FROM checkpoints WHERE thread_id IS ? AND checkpoint_ns IS ?"
-    row = connection.execute(
-        "SELECT thread_id FROM checkpoints WHERE thread_id IS NOT ? AND checkpoint_ns IS ? AND checkpoint_id = "
-        "(SELECT min(checkpoint_id) FROM checkpoints WHERE thread_id IS ? AND checkpoint_ns IS ?) AND rowid < "
-        "(SELECT min(rowid) FROM checkpoints WHERE thread_id IS ? AND checkpoint_ns IS ?) ORDER BY rowid LIMIT 1",
-        (place[0], place[1], *place, *place),
-    ).fetchone()
-    if row is None:
+def _copied_checkpoints(connection: Connection, found: _Indexed) -> tuple[str, set[str]]:
+    """The session this one was copied from, and the ids of the checkpoints they share."""
+    if found.origin is None or found.session.copy_of is None:
         return "", set()
+    mine = "SELECT checkpoint_id FROM checkpoints WHERE thread_id IS ? AND checkpoint_ns IS ?"
     query = f"{mine} AND checkpoint_id IN ({mine})"
-    shared = connection.execute(query, (*place, row[0], place[1])).fetchall()
-    return _session_id(text_of(row[0]), text_of(place[1])), {text_of(one[0]) for one in shared}
+    shared = connection.execute(query, (*found.place, *found.origin)).fetchall()
+    return found.session.copy_of, {text_of(one[0]) for one in shared}
 
 
 _Head = tuple[int, str]
@@ -231,13 +222,13 @@ def _take_checkpoint(
     at = parse_time(checkpoint.get("ts")) or at
     values = checkpoint.get("channel_values")
     values = values if isinstance(values, dict) else {}
-    told.last_state = plain({name: value for name, value in values.items() if name not in _NOT_STATE})
+    told.last_state = {name: value for name, value in values.items() if name not in _NOT_STATE}
     keys: list[object] = []
     round_open: list[str] = []
     for channel, value in values.items():
         if channel in _NOT_STATE:
             continue
-        for place, message in enumerate(messages_in(value)):
+        for place, message in enumerate(decoder.messages_in(value)):
             key = message.id or (text_of(channel), place, message.role, content_text(message.fields["content"]))
             keys.append(key)
             _take_message(told, key, message, identifier, at, copied)
@@ -368,7 +359,7 @@ def _take_writes(
         elif name == "__interrupt__":
             told.items.append(Said(StepKind.NOTE, f"interrupted: {json_text(plain(value))}", at))
         else:
-            told.late += [(one, at) for one in messages_in(value) if one.role == "tool"]
+            told.late += [(one, at) for one in decoder.messages_in(value) if one.role == "tool"]
 
 
 def _settle(told: _Told) -> None:

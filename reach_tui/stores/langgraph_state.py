@@ -55,6 +55,7 @@ class Decoder:
 
     def __init__(self) -> None:
         self._known: dict[bytes, Built] = {}
+        self._messages: dict[int, tuple[Built, Message | None]] = {}
         self._msgpack = msgspec.msgpack.Decoder(ext_hook=self._extension)
 
     def decode(self, kind: object, raw: object) -> object:
@@ -76,6 +77,22 @@ class Decoder:
             return self._msgpack.decode(raw)
         except _FAULTS as fault:
             raise Unreadable(f"no msgpack: {fault or type(fault).__name__}") from None
+
+    def messages_in(self, value: object) -> list[Message]:
+        """The messages of a channel's value: one, or a list with at least one message in it."""
+        items = value if isinstance(value, list | tuple) else [value]
+        found = []
+        for item in items:
+            if not isinstance(item, Built):
+                message = as_message(item)
+            elif id(item) in self._messages:  # safe: what is kept below lives as long as the decoder
+                message = self._messages[id(item)][1]
+            else:
+                message = as_message(item)
+                self._messages[id(item)] = item, message
+            if message is not None:
+                found.append(message)
+        return found
 
     def _extension(self, code: int, data: memoryview) -> object:
         raw = bytes(data)
@@ -133,12 +150,6 @@ def as_message(value: object) -> Message | None:
     if role is None or not (name or "id" in fields or role in _ROLES.values()):
         return None
     return Message({"user": "human", "assistant": "ai"}.get(role, role), fields)
-
-
-def messages_in(value: object) -> list[Message]:
-    """The messages of a channel's value: one, or a list with at least one message in it."""
-    items = value if isinstance(value, list | tuple) else [value]
-    return [message for item in items if (message := as_message(item)) is not None]
 
 
 def sends(value: object) -> list[str]:

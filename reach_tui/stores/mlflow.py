@@ -16,7 +16,7 @@ from reach_tui.stores.reader import Recognition
 from reach_tui.stores.span_messages import answer_entries, decoded_text, request_entries
 from reach_tui.stores.span_routes import documents_route, query_text, recorded_route
 from reach_tui.stores.spans import OTHER_KINDS, Span, SpanReader, Story, offered_tool
-from reach_tui.stores.telling import Said, decoded, newest_first
+from reach_tui.stores.telling import Remembered, Said, decoded, newest_first
 
 _TRACE = (
     "request_id", "experiment_id", "timestamp_ms", "execution_time_ms", "status", "session_id", "input_tokens",
@@ -55,17 +55,18 @@ class MlflowReader(SpanReader):
             return Recognition("before 3.4", "the spans of its traces are in files, not in the database")
         return Recognition("spans" if schema.has("trace_info", "session_id") else "spans, sessions in metadata")
 
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._index = Remembered(path, _grouped)
+
     def sessions(self) -> Iterator[Session]:
         """Every session, and every trace outside of one, newest first."""
-        with reading(self.path) as connection:
-            found = _grouped(connection, None)
-        yield from newest_first(map(_session, found))
+        yield from newest_first(session for session, _ in self._index().values())
 
     def session(self, session_id: str) -> Session | None:
         """One session by its id, or one trace outside of any."""
-        with reading(self.path) as connection:
-            found = _grouped(connection, session_id)
-        return _session(found[0]) if found else None
+        found = self._index().get(session_id)
+        return found[0] if found else None
 
     def _traces(self, session_id: str) -> Iterator[list[Span]]:
         for _, spans in self._told(session_id):
@@ -79,30 +80,29 @@ class MlflowReader(SpanReader):
                 story.items += self._preview(trace)
         yield from story.steps(narrator)
 
-    def _told(self, session_id: str) -> Iterator[tuple[dict[str, Any], list[Span]]]:
-        with reading(self.path) as connection:
-            found = _grouped(connection, session_id)
-        for trace in found[0].rows if found else ():
+    def _told(self, session_id: str) -> Iterator[tuple[object, list[Span]]]:
+        found = self._index().get(session_id)
+        for trace in found[1] if found else ():
             with reading(self.path) as connection:
-                rows = _span_rows(connection, trace["request_id"])
+                rows = _span_rows(connection, trace)
             yield trace, [_span(row) for row in rows]
 
-    def _preview(self, trace: dict[str, Any]) -> Iterator[Said]:
+    def _preview(self, trace: object) -> Iterator[Said]:
         """What the database keeps of a trace whose spans are elsewhere."""
         with reading(self.path) as connection:
             columns = columns_of(connection, "trace_info")
-            picked = selection(columns, "request_preview", "response_preview")
+            picked = selection(columns, "request_preview", "response_preview", "timestamp_ms")
             query = f"SELECT {picked} FROM trace_info WHERE request_id IS ?"
-            row = connection.execute(query, (trace["request_id"],)).fetchone() or (None, None)
-        at = parse_time(trace["timestamp_ms"])
-        for kind, text in zip((StepKind.USER, StepKind.ASSISTANT), map(text_of, row), strict=True):
+            row = connection.execute(query, (trace,)).fetchone() or (None, None, None)
+        at = parse_time(row[2])
+        for kind, text in zip((StepKind.USER, StepKind.ASSISTANT), map(text_of, row[:2]), strict=True):
             if text.strip():
                 yield Said(kind, text, at)
-        yield Said(StepKind.NOTE, f"the spans of trace {text_of(trace['request_id'])} are not in the database", at)
+        yield Said(StepKind.NOTE, f"the spans of trace {text_of(trace)} are not in the database", at)
 
 
-def _grouped(connection: Connection, wanted: str | None) -> list[_Traces]:
-    """Traces by their session, or each by itself; all, or those of one session."""
+def _grouped(connection: Connection) -> dict[str, tuple[Session, list[object]]]:
+    """Sessions by their id (a trace outside of any is one), each with the ids of its traces, oldest first."""
     columns = columns_of(connection, "trace_info")
     sessions: dict[object, object] = {}
     if {"key", "value", "request_id"} <= columns_of(connection, "trace_request_metadata"):
@@ -116,12 +116,10 @@ def _grouped(connection: Connection, wanted: str | None) -> list[_Traces]:
     for values in connection.execute(query):
         row = dict(zip(_TRACE, values, strict=True))
         own = row["session_id"] or sessions.get(row["request_id"]) or row["request_id"]
-        identifier = text_of(own)
-        if wanted is None or identifier == wanted:
-            group = found.setdefault(identifier, _Traces(identifier))
-            group.project = group.project or text_of(names.get(row["experiment_id"])) or None
-            group.rows.append(row)
-    return list(found.values())
+        group = found.setdefault(text_of(own), _Traces(text_of(own)))
+        group.project = group.project or text_of(names.get(row["experiment_id"])) or None
+        group.rows.append(row)
+    return {name: (_session(group), [row["request_id"] for row in group.rows]) for name, group in found.items()}
 
 
 def _session(traces: _Traces) -> Session:

@@ -5,12 +5,13 @@ The session is a list of `Said` and `Asked`; whoever builds it fills in answers 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from reach_tui.base.jsonio import BadJson, JsonValue, loads
-from reach_tui.base.sqlite import stamp
+from reach_tui.base.sqlite import Connection, reading, stamp
 from reach_tui.model import Route, Session, Step, StepKind, ToolCall
 from reach_tui.stores.content import Narrator, result_of
 from reach_tui.stores.reader import Trouble
@@ -127,6 +128,28 @@ def narrate(narrator: Narrator, story: Iterable[Said | Asked]) -> Iterator[Step]
                 problem=one.problem,
             )
         )
+
+
+T = TypeVar("T")
+
+
+class Remembered(Generic[T]):
+    """Something small about a whole file, built again when the file changes: where its sessions are."""
+
+    def __init__(self, path: Path, build: Callable[[Connection], T]) -> None:
+        self._path = path
+        self._build = build
+        self._known: tuple[object, T] | None = None
+
+    def __call__(self) -> T:
+        """The value for the file as it is now. Raises `StoreError`."""
+        now, known = stamp(self._path), self._known
+        if known is not None and known[0] == now:
+            return known[1]
+        with reading(self._path) as connection:
+            value = self._build(connection)
+        self._known = (now, value)
+        return value
 
 
 class TellingReader:

@@ -26,7 +26,7 @@ def faults(truth: list[dict[str, Any]], found: list[ToolCall]) -> list[tuple[obj
         by_id[call.session_id, call.id].append(call)
     wrong: list[tuple[object, ...]] = []
     for want in truth:
-        have = by_id[want["session_id"], want["call_id"]]
+        have = by_id[want["session_id"], want["call_id"] or ""]
         same_tool = [call for call in have if call.tool == want["tool"]]
         if not have:
             wrong.append(("missing", want["session_id"], want["call_id"]))

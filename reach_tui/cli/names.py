@@ -13,7 +13,9 @@ COMMANDS = {
     "classify": "reach_tui.cli.classify:classify",
     "label": "reach_tui.cli.label:label",
     "labels": "reach_tui.cli.labels:labels",
+    "rules": "reach_tui.cli.rules:rules",
     "export": "reach_tui.cli.export:export",
+    "import": "reach_tui.cli.import_:import_",
     "completion": "reach_tui.cli.completion:completion",
 }
 """Command -> `module:attribute`, imported when it is called."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -41,6 +43,7 @@ class NativeWriter:
         self._rows: dict[str, list[dict[str, Any]]] = {name: [] for name in _ORDER}
         self._next: dict[str, int] = {}
         self._open: Connection | None = None
+        self._as_one = False
 
     def __enter__(self) -> Self:
         if self.path.exists() and self.path.stat().st_size:
@@ -68,8 +71,44 @@ class NativeWriter:
                 self._open.close()
                 self._open = None
 
-    def add_session(self, session: Session) -> None:
-        """Add a session, or renew its row; its messages and calls stay."""
+    @contextmanager
+    def as_one(self) -> Iterator[None]:
+        """Everything within the block is one transaction: all of it is on disk after it, or nothing where it fails."""
+        self.flush()
+        connection = self._connection()
+        with self._faults():
+            connection.execute("BEGIN IMMEDIATE")
+            self._as_one = True
+            try:
+                yield
+                self.flush()
+                connection.execute("COMMIT")
+            except BaseException:
+                self._rows = {name: [] for name in _ORDER}
+                self._next.clear()
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+            finally:
+                self._as_one = False
+
+    def origin_of(self, session_id: str) -> tuple[str | None, str | None] | None:
+        """Origin and digest of a session that is written; None if there is none of that id."""
+        row = self._connection().execute(
+            "SELECT origin, digest FROM session WHERE id = ?", (scrub_surrogates(session_id),)
+        )
+        found: tuple[str | None, str | None] | None = row.fetchone()
+        return found
+
+    def taken(self, keys: Iterable[str], session_id: str) -> bool:
+        """True if one of the keys is a call's of another session."""
+        query = "SELECT 1 FROM tool_call WHERE key = ? AND session_id <> ?"
+        own = scrub_surrogates(session_id)
+        connection = self._connection()
+        return any(connection.execute(query, (scrub_surrogates(key), own)).fetchone() for key in keys)
+
+    def add_session(self, session: Session, *, origin: str | None = None, digest: str | None = None) -> None:
+        """Add a session, or renew its row; its messages and calls stay. `origin` and `digest` are an import's."""
         self._add(
             "session",
             id=session.id,
@@ -86,6 +125,8 @@ class NativeWriter:
             own_work=session.own_work,
             copy_of=session.copy_of,
             notes=dumps(list(session.notes)) if session.notes else None,
+            origin=origin,
+            digest=digest,
         )
 
     def add_message(
@@ -222,28 +263,39 @@ class NativeWriter:
             self._rows = {name: [] for name in _ORDER}
 
     def _transaction(self, statements: list[tuple[str, tuple[str, ...]]]) -> None:
-        import sqlite_utils
-
         connection = self._connection()
-        database = sqlite_utils.Database(connection)
-        try:
+        with self._faults():
+            if self._as_one:
+                self._write(connection, statements)
+                return
             connection.execute("BEGIN IMMEDIATE")
             try:
-                for sql, values in statements:
-                    connection.execute(sql, values)
-                self._check_keys(connection)
-                for name in _ORDER:
-                    if not (rows := self._rows[name]):
-                        continue
-                    if name in _KEYS:
-                        database.table(name).upsert_all(rows, pk=_KEYS[name])
-                    else:
-                        database.table(name).insert_all(rows)
+                self._write(connection, statements)
                 connection.execute("COMMIT")
             except BaseException:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise
+
+    def _write(self, connection: Connection, statements: list[tuple[str, tuple[str, ...]]]) -> None:
+        import sqlite_utils
+
+        database = sqlite_utils.Database(connection)
+        for sql, values in statements:
+            connection.execute(sql, values)
+        self._check_keys(connection)
+        for name in _ORDER:
+            if not (rows := self._rows[name]):
+                continue
+            if name in _KEYS:
+                database.table(name).upsert_all(rows, pk=_KEYS[name])
+            else:
+                database.table(name).insert_all(rows)
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        try:
+            yield
         except IntegrityError as error:
             hint = "add the session first, then its calls and events"
             raise StoreError(f"not written: {error}", self.path, hint) from error

@@ -71,22 +71,29 @@ class ReachReader:
 
     def steps(self, session_id: str) -> Iterator[Step]:
         """Messages, calls and decisions without a call, in the order of `seq`, numbered without gaps."""
-        yield from self._story(session_id)[0]
+        yield from self._story(session_id).tell()
 
     def calls(self, session_ids: Iterable[str] | None = None) -> Iterator[ToolCall]:
         """Calls of the given sessions, or of all, newest session first."""
         chosen = [session.id for session in self.sessions()] if session_ids is None else session_ids
         for session_id in chosen:
-            yield from (step.call for step in self._story(session_id)[0] if step.call is not None)
+            yield from (step.call for step in self._story(session_id).tell() if step.call is not None)
 
     def troubles(self, session_id: str) -> list[Trouble]:
         """Broken JSON, unknown words and events without their call."""
-        return self._story(session_id)[1]
+        story = self._story(session_id)
+        story.tell()
+        return story.troubles
 
     def events(self, session_id: str) -> list[Event]:
         """The recorded events of a session in the order they were written."""
         with self._reading() as connection:
             return [_event(row, []) for row in _rows(connection, EVENT, session_id, "id")]
+
+    def told_events(self, session_id: str) -> tuple[list[Step], dict[int, Event], list[Event]]:
+        """The steps of a session, the events that are steps of their own by their number, and those of calls."""
+        story = self._story(session_id)
+        return story.tell(), story.events, story.call_events
 
     def data_version(self) -> object:
         """Sizes and times of the file, its `-wal` and `-journal`."""
@@ -108,7 +115,7 @@ class ReachReader:
                 connection.row_factory = Row
                 yield connection
 
-    def _story(self, session_id: str) -> tuple[list[Step], list[Trouble]]:
+    def _story(self, session_id: str) -> _Story:
         with self._reading() as connection:
             messages = _rows(connection, MESSAGE, session_id, "seq")
             calls = _rows(connection, TOOL_CALL, session_id, "seq")
@@ -117,7 +124,7 @@ class ReachReader:
             query = f"SELECT {_names(SLOT, 'slot')} FROM tool_call CROSS JOIN slot ON slot.call_key = tool_call.key"
             for row in connection.execute(f"{query} WHERE tool_call.{_IS_SESSION} ORDER BY position", _ids(session_id)):
                 slots[text_of(row["call_key"])].append(row)
-        return _Story(session_id, messages, calls, events, slots).tell()
+        return _Story(session_id, messages, calls, events, slots)
 
 
 _IS_ID = "id IN (?, CAST(? AS BLOB))"
@@ -261,19 +268,21 @@ class _Story:
         self._messages = messages
         self._calls = calls
         self._slots = slots
-        self._troubles: list[Trouble] = []
+        self.troubles: list[Trouble] = []
+        self.events: dict[int, Event] = {}
+        self.call_events: list[Event] = []
         self._keys = {text_of(row["key"]) for row in calls}
         self._routes: dict[str, Route] = {}
         self._executions: dict[str, dict[str, JsonValue]] = {}
-        self._loose: list[tuple[Event, int]] = []
+        self._loose: list[Event] = []
         for row in events:
             self._sort_event(row)
 
-    def tell(self) -> tuple[list[Step], list[Trouble]]:
-        """Steps numbered from 1, and what was not as it should be."""
+    def tell(self) -> list[Step]:
+        """Steps numbered from 1; afterwards `troubles` is complete."""
         rows: list[tuple[float, int, Row | Event]] = [(_place(row["seq"]), 1, row) for row in self._messages]
         rows += [(_place(row["seq"]), 2, row) for row in self._calls]
-        rows += [(_place(event.seq), 0, event) for event, _ in self._loose]
+        rows += [(_place(event.seq), 0, event) for event in self._loose]
         rows.sort(key=lambda item: item[:2])
         numbers: dict[float, int] = {}
         for number, (place, _, _) in enumerate(rows, start=1):
@@ -285,16 +294,17 @@ class _Story:
                 route = _route(row)
                 kind = StepKind.DECISION if route else StepKind.NOTE
                 step = Step(number, turn, kind, _decision_text(row), row.at, route=route)
+                self.events[number] = row
             elif rank == 1:
                 step = self._message(number, turn, row)
             else:
                 step = self._call(number, turn, row, numbers)
             turn = max(turn, step.turn)
             steps.append(step)
-        return steps, self._troubles
+        return steps
 
     def _trouble(self, what: str, where: str) -> None:
-        self._troubles.append(Trouble(what, where, self._session_id))
+        self.troubles.append(Trouble(what, where, self._session_id))
 
     def _sort_event(self, row: Row) -> None:
         problems: list[str] = []
@@ -305,8 +315,9 @@ class _Story:
         if event.call_key is None or event.call_key not in self._keys:
             if event.call_key is not None:
                 self._trouble("orphan event", where)
-            self._loose.append((event, len(self._loose)))
+            self._loose.append(event)
             return
+        self.call_events.append(event)
         if event.step == "execute":
             self._executions[event.call_key] = _execution(event)
         elif route := _route(event):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from reach_tui.base.clock import to_iso
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from reach_tui.workspace.sources import Source
 
 Record = dict[str, JsonValue]
+_LONGEST_FACT = 4_000  # characters
 
 
 def call_record(source: Source, judged: JudgedCall) -> Record:
@@ -23,7 +25,7 @@ def call_record(source: Source, judged: JudgedCall) -> Record:
         "path": source.file_of(call.session_id),
         "session_id": call.session_id,
         "call_key": call.key,
-        "call_id": call.id,
+        "call_id": call.id or None,
         "step": call.step,
         "turn": call.turn,
         "tool": call.tool,
@@ -32,6 +34,7 @@ def call_record(source: Source, judged: JudgedCall) -> Record:
         "result": call.result.text if call.result else None,
         "result_bytes": call.result.bytes if call.result else None,
         "status": call.status,
+        "metadata": _facts(call.metadata) or None,
         "flagged": call.flagged,
         "hidden": judged.hidden,
         **verdict_fields(verdict),
@@ -44,6 +47,15 @@ def call_record(source: Source, judged: JudgedCall) -> Record:
         "problem": call.problem,
     }
     return record
+
+
+def _facts(metadata: Mapping[str, JsonValue]) -> Record:
+    """The metadata that verdicts stand on: exit status, marks, notices; not the copies of whole files and outputs."""
+    return {
+        name: value
+        for name, value in metadata.items()
+        if not isinstance(value, list | dict) and (not isinstance(value, str) or len(value) <= _LONGEST_FACT)
+    }
 
 
 def step_record(judged: JudgedStep) -> Record:

@@ -1,0 +1,5 @@
+"""Fixtures shared with the command's tests."""
+
+from tests.cli.conftest import reach, trace
+
+__all__ = ["reach", "trace"]

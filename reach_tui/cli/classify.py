@@ -49,9 +49,12 @@ def _lines(file: Path | None) -> Iterator[bytes]:
 def _verdicts(lines: Iterator[bytes], bad: list[int], file: Path | None) -> Iterator[Record]:
     from reach_tui.base.errors import ReachError
     from reach_tui.detect.classify import parse_record, verdict_record
-    from reach_tui.detect.engine import default_engine
+    from reach_tui.workspace.rules import detectors
 
-    engine = default_engine()
+    found = detectors()
+    for mistake in found.mistakes:
+        say(mistake.line())
+    engine = found.engine
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue

@@ -55,7 +55,7 @@ class Traces:
         self.paths = tuple(paths)
         self.workspace = Workspace(self.paths, settings, by=by)
         self.broken: set[Path] = set()
-        for problem in self.workspace.found.problems if aloud else ():
+        for problem in (*self.workspace.rule_mistakes, *self.workspace.found.problems) if aloud else ():
             say(problem.line())
 
     @property

@@ -54,11 +54,14 @@ class Case:
         """The text without its wrapper."""
         return self.text[self.body.start : self.body.end]
 
-    def find(self) -> Hit | None:
-        """The first strong rule that matches and whose conditions hold, else the first of the weaker ones."""
+    def find(self, *, in_json: bool = False) -> Hit | None:
+        """The first strong rule that matches and whose conditions hold, else the first of the weaker ones.
+
+        With `in_json` only rules that are meant for JSON too are asked.
+        """
         weaker: Hit | None = None
         for rule in self.matcher.hits(self.view):
-            if weaker is not None and rule.confidence < STRONG:
+            if (weaker is not None and rule.confidence < STRONG) or rule.in_json < in_json:
                 continue
             if self.holds(rule.when) and (hit := self._locate(rule)):
                 if rule.confidence >= STRONG or rule.verdict == "check_reported":

@@ -12,7 +12,8 @@ from reach_tui.detect import checks, envelope, verdicts
 from reach_tui.detect.case import STRONG, Case
 from reach_tui.detect.codes import class_of_exit
 from reach_tui.detect.matcher import Hit, Matcher, Window, evidence_span, window
-from reach_tui.detect.rules import Family, RuleSet, load
+from reach_tui.detect.rule_files import load
+from reach_tui.detect.rules import Family, RuleSet
 from reach_tui.detect.wrappers import Body, unwrap
 from reach_tui.model import Evidence, ToolCall, Verdict
 
@@ -132,7 +133,9 @@ class Engine:
         call = case.call
         value = self._parsed(case)
         # Words inside JSON are data, unless its envelope says that they are the answer.
-        hit = case.find() if case.view.text and (value is None or case.nature == "log") else None
+        words_count = value is None or case.nature == "log"
+        asked = case.view.text and (words_count or case.matcher.asks_json)
+        hit = case.find(in_json=not words_count) if asked else None
         if hit and hit.rule.verdict == "failed" and hit.rule.confidence >= STRONG:
             return self._by_hit(case, hit)
         if hit and hit.rule.verdict == "check_reported" and not _debatable(case):

@@ -74,6 +74,7 @@ class Matcher:
 
     def __init__(self, rules: tuple[Rule, ...]) -> None:
         self.rules = tuple(rule for rule in rules if rule.where != "arguments")
+        self.asks_json = any(rule.in_json for rule in self.rules)
         self._set: Any = None
         self._single: dict[str, Any] = {}
 

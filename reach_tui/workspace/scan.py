@@ -18,6 +18,7 @@ from reach_tui.analyze.counts import SessionCounts, Tally, tally
 from reach_tui.base.errors import ReachError, StoreError
 from reach_tui.base.jsonio import BadJson, as_int, as_object, dumps, loads
 from reach_tui.model import Counts
+from reach_tui.workspace.rules import detectors
 from reach_tui.workspace.sources import Source, open_source
 
 _FIELDS = ("turns", "calls", "flagged", "failed", "hidden", "soft", "unfinished", "unreadable")
@@ -26,9 +27,7 @@ _FIRST_CHUNK, _CHUNK = 40, 200  # sessions a read: the visible ones first
 
 def scan_source(source: Source) -> Iterator[SessionCounts]:
     """The sums of every session, newest first, from the calls alone (`turns`: the last one with a call)."""
-    from reach_tui.detect.engine import default_engine
-
-    engine = default_engine()
+    engine = detectors().engine
     ids = iter([session.id for session in source.reader.sessions()])
     size = _FIRST_CHUNK
     while chunk := list(islice(ids, size)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,10 +21,12 @@ from reach_tui.workspace.settings import Settings
 from reach_tui.workspace.sources import Found, Source, open_paths
 
 if TYPE_CHECKING:
+    from reach_tui.base.errors import ReachError
     from reach_tui.detect.engine import Engine
     from reach_tui.labels.store import LabelStore
     from reach_tui.taxonomy import Taxonomy
     from reach_tui.workspace.follow import Follower
+    from reach_tui.workspace.rules import Detectors
 
 
 class Workspace:
@@ -52,12 +55,24 @@ class Workspace:
                 self._opening = Opening(self.paths)
             return self._opening
 
+    @cached_property
+    def detectors(self) -> Detectors:
+        """The detectors with the rules in force, and what is wrong with the person's own."""
+        from reach_tui.workspace.rules import detectors
+
+        return detectors()
+
+    @property
+    def rule_mistakes(self) -> Sequence[ReachError]:
+        """What is wrong with the person's own rules; the detectors are not loaded where there are none."""
+        from reach_tui.workspace.rules import own_rule_files
+
+        return self.detectors.mistakes if own_rule_files() else ()
+
     @property
     def engine(self) -> Engine:
         """The detectors with the rules in force."""
-        from reach_tui.detect.engine import default_engine
-
-        return default_engine()
+        return self.detectors.engine
 
     def warm_up(self) -> None:
         """Compile every rule (half a second of processor time), so that the first session need not wait for it."""

@@ -134,6 +134,8 @@ class SessionsScreen(ListScreen):
 
     @work(thread=True, group="warm-up", exit_on_error=False)
     def _warm_up(self) -> None:
+        for mistake in self.reach.workspace.rule_mistakes:
+            self.app.call_from_thread(self.reach.say, mistake.line(), severity="warning")
         self.reach.workspace.warm_up()
 
     @work(thread=True, group="scan", exit_on_error=False)

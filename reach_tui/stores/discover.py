@@ -6,13 +6,12 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from reach_tui.base.errors import StoreUnreadable
-from reach_tui.base.paths import data_dir
 from reach_tui.base.sqlite import is_sqlite
 from reach_tui.base.sqlite_access import SUFFIXES, real_path
+from reach_tui.stores.locations import places
 
 MAX_DEPTH = 6
 """Folders below the named one that are looked into."""
@@ -55,22 +54,26 @@ def _in_folder(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def transcript_candidates(folder: Path) -> list[Path]:
-    """Files in a folder that may be transcripts by their names, sorted; each real file once."""
-    found: dict[str, Path] = {}
-    for entry in _below(folder):
+def transcript_candidates(folder: Path, folders: list[str] | None = None) -> list[Path]:
+    """Files in a folder that may be transcripts by their names, sorted; each real file once.
+
+    `folders` is given every folder that was looked into: while none of them changes, the answer stays the same.
+    """
+    found: dict[str, str] = {}
+    for entry in _below(folder, folders):
         if _TRANSCRIPT.fullmatch(entry.name) and not _is_folder(entry):
-            linked = entry.is_symlink()
-            found.setdefault(real_path(Path(entry.path)) if linked else entry.path, Path(entry.path))
-    return sorted(found.values())
+            found.setdefault(real_path(Path(entry.path)) if entry.is_symlink() else entry.path, entry.path)
+    return [Path(path) for path in sorted(found.values())]
 
 
-def _below(folder: Path) -> Iterator[os.DirEntry[str]]:
+def _below(folder: Path, folders: list[str] | None = None) -> Iterator[os.DirEntry[str]]:
     """Everything in a folder and the folders below it."""
     seen: set[tuple[int, int]] = set()
     waiting = [(folder, 0)]
     while waiting:
         current, depth = waiting.pop()
+        if folders is not None:
+            folders.append(os.fspath(current))
         for entry in _entries(current):
             yield entry
             if _is_folder(entry) and depth < MAX_DEPTH and entry.name not in _SKIPPED:
@@ -127,24 +130,9 @@ def _is_candidate(entry: os.DirEntry[str], path: Path) -> bool:
 
 
 def default_locations() -> list[Path]:
-    """The databases of known agents that exist in this person's home, and our own native one."""
-    home = Path.home()
-    candidates = [home / ".peri" / "threads" / "threads.db"]
-    opencode = Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share") / "opencode"
-    if (named := os.environ.get("OPENCODE_DB")) and named != ":memory:":
-        candidates.append(opencode / Path(named).expanduser())
-    with suppress(OSError):
-        candidates += sorted(opencode.glob("opencode*.db"))
-    candidates.append(data_dir() / "reach.db")
+    """The stores of known agents that exist in this person's home, each once, and our own native one."""
     found: dict[str, Path] = {}
-    for path in candidates:
-        if _exists(path):
+    for place in places():
+        for path in place.found:
             found.setdefault(os.path.realpath(path), path)
     return list(found.values())
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except (OSError, ValueError):
-        return False

@@ -26,6 +26,8 @@ class Source:
     access: Access | None
     """How a database was opened; None for transcripts."""
     reader: Reader
+    verified: bool = True
+    """False where nobody has held what the reader reads against the program itself."""
 
     @property
     def name(self) -> str:
@@ -76,7 +78,7 @@ def open_source(path: Path, kind: str | None = None) -> Source:
 def _source(path: Path, opened: Opened) -> Source:
     reader = opened.reader
     access = None if isinstance(reader, ManyFiles) else access_of(path)
-    return Source(path, reader.kind, reader.title, opened.version, access, reader)
+    return Source(path, reader.kind, reader.title, opened.version, access, reader, opened.verified)
 
 
 def _transcripts_in(folder: Path) -> Iterator[Source | ReachError]:
@@ -119,14 +121,14 @@ def _open_in(path: Path, known: set[Path]) -> Iterator[Source | ReachError]:
         for one in _transcripts_in(path):
             if isinstance(one, Source):
                 covered.add(one.kind)
-                files = {file.resolve() for file in one.files}
+                files = {file.absolute() for file in one.files}
                 if files <= known:
                     continue
                 known |= files
             yield one
     for candidate in _candidates(path):
         real = candidate.resolve()
-        if real in known:
+        if real in known or candidate.absolute() in known:
             continue
         try:
             source = open_source(candidate)

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 RECORDED = Path(__file__).resolve().parents[1] / "data"
+TRANSCRIPT_FOLDERS = ("claude_code", "codex/main", "copilot_cli", "gemini_cli", "pi", "qwen_code")
+"""Recorded transcripts, one folder a program, with truth files."""
 Listing = dict[str, tuple[int, int, str]]
 
 OPENCODE = """

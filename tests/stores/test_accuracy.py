@@ -13,6 +13,8 @@ import pytest
 
 from reach_tui.model import ToolCall
 from reach_tui.stores.catalog import open_store
+from reach_tui.workspace.sources import open_source
+from tests.stores.conftest import TRANSCRIPT_FOLDERS
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 RECORDED = sorted(path for path in DATA.rglob("*.db") if path.with_suffix(".truth.json").exists())
@@ -49,15 +51,32 @@ def faults(truth: list[dict[str, Any]], found: list[ToolCall]) -> list[tuple[obj
 
 
 def check(database: Path, truth: Path) -> int:
-    calls = list(open_store(database).reader.calls())
+    calls = list(open_source(database).reader.calls())
     wanted = json.loads(truth.read_text(encoding="utf-8"))["calls"]
     assert faults(wanted, calls) == []
     return len(calls)
 
 
+def truth_of(folder: Path) -> Path:
+    """The truth file in, or beside, a folder of transcripts."""
+    return next(folder.glob("*.truth.json"), folder.with_name(f"{folder.name}.truth.json"))
+
+
 @pytest.mark.parametrize("database", RECORDED, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_shipped_recordings(database: Path) -> None:
     assert check(database, database.with_suffix(".truth.json")) > 0
+
+
+@pytest.mark.parametrize("name", TRANSCRIPT_FOLDERS)
+def test_shipped_transcripts(data: Path, name: str) -> None:
+    assert check(data / name, truth_of(data / name)) > 0
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("name", [*TRANSCRIPT_FOLDERS, "codex/killed"])
+def test_every_recorded_transcript(shared: Path, name: str) -> None:
+    folder = shared / "real_traces" / name
+    assert check(folder, truth_of(folder)) > 0
 
 
 def test_the_comparison_itself_notices_faults(data: Path) -> None:

@@ -13,14 +13,18 @@ from reach_tui.base.sqlite_access import REGISTRY
 from reach_tui.model import StepKind
 from reach_tui.stores.catalog import open_store
 from reach_tui.stores.reader import Reader
+from reach_tui.stores.transcripts.reader import TranscriptReader
+from reach_tui.workspace.sources import open_source
+from tests.stores.conftest import TRANSCRIPT_FOLDERS
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 RECORDED = sorted(path for path in DATA.rglob("*.db") if path.with_suffix(".truth.json").exists())
+TRANSCRIPTS = [DATA / name for name in TRANSCRIPT_FOLDERS]
 
 
-@pytest.fixture(params=RECORDED, ids=lambda path: f"{path.parent.name}-{path.stem}")
+@pytest.fixture(params=[*RECORDED, *TRANSCRIPTS], ids=lambda path: f"{path.parent.name}-{path.stem}")
 def reader(request: pytest.FixtureRequest) -> Reader:
-    return open_store(request.param).reader
+    return open_source(request.param).reader
 
 
 def check_calls_against_steps(reader: Reader) -> None:
@@ -72,11 +76,19 @@ def test_the_file_is_not_held_between_rows(reader: Reader) -> None:
 
 def test_data_version_changes_with_the_file(reader: Reader, tmp_path: Path) -> None:
     path = tmp_path / reader.path.name
-    shutil.copyfile(reader.path, path)
-    other = type(reader)(path)
+    other: Reader
+    if isinstance(reader, TranscriptReader):
+        shutil.copytree(reader.path, path)
+        other = TranscriptReader(reader.form, path)
+        grown = reader.file_of(next(reader.sessions()).id).relative_to(reader.path)
+    else:
+        shutil.copyfile(reader.path, path)
+        other = open_store(path).reader
+        grown = Path(f"{path.name}-wal")
     before = other.data_version()
     assert other.data_version() == before
-    Path(f"{path}-wal").write_bytes(b"more")
+    with open(path / grown if path.is_dir() else tmp_path / grown, "ab") as file:
+        file.write(b"more")
     assert other.data_version() != before
 
 

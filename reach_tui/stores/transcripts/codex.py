@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar
 
@@ -17,7 +18,7 @@ from reach_tui.stores.content import content_text, json_text
 from reach_tui.stores.reader import Recognition
 from reach_tui.stores.transcripts.codex_items import Items, Thread, items_of, threads_of
 from reach_tui.stores.transcripts.format import Summary, last_time, line_time, short_title
-from reach_tui.stores.transcripts.lines import Excerpt, JsonObject, Line
+from reach_tui.stores.transcripts.lines import Excerpt, JsonObject, Line, stamp_of
 from reach_tui.stores.transcripts.story import Answer, Story
 
 _LINES = frozenset({"response_item", "event_msg", "turn_context", "world_state", "compacted"})
@@ -149,6 +150,11 @@ class Codex:
 def _newest(rollout: Path, name: str) -> Path | None:
     """The database of that name with the highest generation, in the folder that holds `sessions`."""
     home = next((folder.parent for folder in rollout.parents if folder.name in _FOLDERS), rollout.parent)
+    return _newest_in(home, stamp_of(home)[2], name)
+
+
+@lru_cache(maxsize=256)
+def _newest_in(home: Path, _changed: int, name: str) -> Path | None:
     found = {int(match[1]): path for path in home.glob(f"{name}_*.sqlite") if (match := _GENERATION.search(path.name))}
     return found[max(found)] if found else None
 

@@ -22,8 +22,8 @@ LONGEST = 64 << 20
 _SHOWN = 4_000
 _CHUNK = 1 << 20
 _FIRST_READ, _HEAD = 16 << 10, 2 << 20
-_TAIL = 48 << 10
-_WHOLE = 64 << 10
+_TAILS = (16 << 10, 256 << 10, 4 << 20)
+_WHOLE = 32 << 10
 """Files up to this size are summarised from all their lines."""
 
 JsonObject = dict[str, JsonValue]
@@ -163,13 +163,19 @@ class Excerpt:
                 return
 
     def tail(self) -> Iterator[JsonObject]:
-        """The objects of the last lines, last first; of a large file those of its last 48 kB."""
-        offset = 0 if self.whole else max(0, self._size - _TAIL)
-        pieces = self._read(offset, self._size - offset).split(b"\n")
-        for piece in reversed(pieces if offset == 0 else pieces[1:]):
-            line = decode(piece, 2)
-            if line is not None and line.fault is None:
-                yield line.value
+        """The objects of the last lines, last first; of a large file at most those of its last four megabytes."""
+        given = 0
+        for size in _TAILS:
+            offset = 0 if self.whole else max(0, self._size - size)
+            pieces = self._read(offset, self._size - offset).split(b"\n")
+            complete = pieces if offset == 0 else pieces[1:]
+            for piece in reversed(complete[: len(complete) - given]):
+                line = decode(piece, 2)
+                if line is not None and line.fault is None:
+                    yield line.value
+            given = len(complete)
+            if offset == 0:
+                return
 
     def starts_like_json(self) -> bool:
         """True if the first character is the one that an object begins with."""
@@ -189,7 +195,7 @@ class Excerpt:
         return block
 
 
-def stamp_of(path: Path) -> tuple[int, int, int]:
+def stamp_of(path: str | os.PathLike[str]) -> tuple[int, int, int]:
     """Inode, size and modification time; -1 each for a file that is gone."""
     try:
         info = os.stat(path)

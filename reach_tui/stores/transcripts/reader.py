@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from time import time_ns
 
 from reach_tui.base.errors import StoreError
 from reach_tui.model import Session, Step, ToolCall
@@ -16,6 +17,18 @@ from reach_tui.stores.transcripts.recognition import of_kind, recognise
 from reach_tui.stores.transcripts.story import Story
 
 Stamp = tuple[tuple[int, int, int], ...]
+_TICK = 2_000_000_000
+"""Nanoseconds within which a second change of a folder may leave its time the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Looked:
+    """What a folder held, while the folders below it keep these times."""
+
+    times: dict[str, int]
+    files: list[Path]
+    others: list[Path]
+    """Files that may yet become transcripts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +51,32 @@ class TranscriptReader:
         self.problems: list[StoreError] = []
         """Transcripts that could not be read when the sessions were listed last."""
         self._entries: dict[str, _Entry] = {}
+        self._looked: _Looked | None = None
         self._summaries: dict[Path, tuple[Stamp, Summary]] = {}
 
     def files(self) -> list[Path]:
         """The transcripts there are now, sorted."""
         if self.path.is_dir():
-            return of_kind(self.kind, transcript_candidates(self.path))
+            return self._below()
         found = recognise(self.path)
         if found is not None and found.kind == self.kind:
             return [self.path]
         return of_kind(self.kind, sorted(self.form.files_beside(self.path)))
+
+    def _below(self) -> list[Path]:
+        """The transcripts in the folder; looked for again only when one of its folders has changed."""
+        looked = self._looked
+        same = looked is not None and looked.times == _folder_times(looked.times)
+        if looked is not None and same and not of_kind(self.kind, looked.others):  # one may have been empty before
+            return looked.files
+        folders: list[str] = []
+        candidates = transcript_candidates(self.path, folders)
+        files = of_kind(self.kind, candidates)
+        times = _folder_times(folders)
+        settled = all(time_ns() - changed > _TICK for changed in times.values())
+        others = [path for path in candidates if recognise(path) is None]
+        self._looked = _Looked(times, files, others) if settled else None
+        return files
 
     def data_version(self) -> object:
         """Inodes, sizes and times of all files, and of the databases beside them."""
@@ -165,6 +194,10 @@ class TranscriptReader:
         for _ in self._told(entry, story):
             pass
         return story.troubles
+
+
+def _folder_times(folders: Iterable[str]) -> dict[str, int]:
+    return {folder: stamp_of(folder)[2] for folder in folders}
 
 
 def _identity(call: ToolCall) -> tuple[object, ...]:

@@ -107,6 +107,8 @@ def reading(path: Path, *, busy_seconds: float = BUSY_SECONDS) -> Iterator[Conne
         yield connection
     except sqlite3.Error as error:
         raise _fault(error, path, entry) from error
+    except UnicodeDecodeError as error:  # the driver's own, over a message that names what stands in a damaged schema
+        raise StoreDamaged("damaged database (names in its schema are no text)", path, "restore a copy") from error
     finally:
         if connection is not None:
             connection.close()
@@ -200,7 +202,9 @@ def schema_of(connection: Connection) -> Schema:
         quoted = str(name).replace('"', '""')
         try:
             rows = connection.execute(f'PRAGMA table_info("{quoted}")').fetchall()
-        except sqlite3.OperationalError:  # a virtual table whose module we lack
+        except sqlite3.DatabaseError as error:  # a virtual table whose module we lack, or whose own data are damaged
+            if not isinstance(error, sqlite3.OperationalError) and "vtable constructor" not in str(error):
+                raise
             rows = []
         tables[str(name)] = frozenset(str(row[1]) for row in rows)
     version = connection.execute("PRAGMA user_version").fetchone()

@@ -55,7 +55,7 @@ SESSION_KEYS = {
     ),
     *("flagged", "hidden", "failed", "unfinished", "labelled", "tokens", "first_pass", "outcome"),
 }
-STORE_KEYS = {"path", "store", "title", "version", "sessions", "calls", "access", "readable", "problem"}
+STORE_KEYS = {"path", "store", "title", "version", "sessions", "calls", "access", "verified", "readable", "problem"}
 DATABASES = ["opencode/opencode-1.2.20.db", "opencode/opencode-1.14.48.db", "peri/schema_17.db", "peri/schema_min.db"]
 
 

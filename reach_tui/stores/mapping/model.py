@@ -156,7 +156,8 @@ class StoreMapping:
                 continue
             table = expression.table or rows.table
             if table not in schema.tables:
-                yield key, f"there is no table {table}", "tables: " + _listed(schema.tables)
+                named = "joins" if expression.table and expression.table != rows.table else "table"
+                yield f"{rows.name}.{named}", f"there is no table {table}", "tables: " + _listed(schema.tables)
             elif expression.column != "rowid" and expression.column not in schema.tables[table]:
                 have = _listed(schema.tables[table])
                 yield key, f"table {table} has no column {expression.column}", f"columns: {have}"

@@ -97,16 +97,16 @@ def _hermes(home: Home) -> list[Path]:
 
 
 def _goose(home: Home) -> list[Path]:
-    if root := home.environ.get("GOOSE_PATH_ROOT"):
-        return [Path(root) / "data" / "sessions" / "sessions.db"]
+    if home.environ.get("GOOSE_PATH_ROOT"):
+        return [home.named("GOOSE_PATH_ROOT") / "data" / "sessions" / "sessions.db"]
     if home.system == "win32":
         return [home.settings("Block") / "goose" / "data" / "sessions" / "sessions.db"]
     return [home.data("goose") / "sessions" / "sessions.db"]
 
 
 def _llm(home: Home) -> list[Path]:
-    if chosen := home.environ.get("LLM_USER_PATH"):
-        return [Path(chosen) / "logs.db"]
+    if home.environ.get("LLM_USER_PATH"):
+        return [home.named("LLM_USER_PATH") / "logs.db"]
     return [home.settings("io.datasette.llm") / "logs.db"]
 
 

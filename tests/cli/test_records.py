@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -206,3 +208,23 @@ def test_every_recorded_database_is_read_whole(reach: Run, shared: Path) -> None
     assert calls.code == 0
     assert len(calls.records) == sum(store["calls"] for store in stores)
     assert any(record["hidden"] for record in calls.records)
+
+
+def test_stores_names_what_is_absent_with_all(process: Run, tmp_path: Path) -> None:
+    shutil.copytree(DATA / "opencode", tmp_path / ".local" / "share" / "opencode")
+    environ = {"HOME": str(tmp_path), "XDG_DATA_HOME": "", "OPENCODE_DB": "", "CLAUDE_CONFIG_DIR": "", "CODEX_HOME": ""}
+    few = process("stores", "--jsonl", **environ)
+    assert {record["store"] for record in few.records} == {"opencode"}
+    every = process("stores", "--all", "--jsonl", **environ)
+    absent = {record["store"]: record["problem"] for record in every.records if not record["readable"]}
+    assert (every.code, every.records[: len(few.records)]) == (0, few.records)
+    assert absent["peri"] == f"not found in {tmp_path}/.peri/threads/threads.db"
+    assert "yes" in process("stores", "--all", **environ).out
+
+
+def test_stores_explain_stands_alone_and_is_toml(reach: Run) -> None:
+    ran = reach("stores", "--explain", DATA / "peri" / "schema_17.db")
+    assert (ran.code, ran.err) == (0, "")
+    assert tomllib.loads(ran.out)["session"]["table"] == "threads"
+    assert reach("stores", "--explain", DATA / "none.db").code == 2
+    assert reach("stores", "--explain", DATA / "peri" / "schema_17.db", "--json").code == 2

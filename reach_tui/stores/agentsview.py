@@ -13,6 +13,7 @@ from reach_tui.base.jsonio import BadJson, JsonValue, as_int, loads
 from reach_tui.base.sqlite import Connection, Schema, columns_of, reading, selection, stamp, text_of
 from reach_tui.model import Session, Step, StepKind, Tokens, ToolCall
 from reach_tui.stores.content import Narrator, result_of
+from reach_tui.stores.kin import cut, rings
 from reach_tui.stores.reader import FIRST_PAGE, Recognition, Trouble
 
 _SESSION_COLUMNS = (
@@ -103,13 +104,15 @@ class AgentsviewReader:
 
     def _page(self, limit: int = -1) -> list[Session]:
         with reading(self.path) as connection:
-            found = [_session(row) for row in _session_rows(connection, limit=limit)]
+            ringed = _rings(connection)
+            found = [cut(_session(row), ringed) for row in _session_rows(connection, limit=limit)]
         return sorted(found, key=lambda session: (session.started_at or 0, session.id), reverse=True)
 
     def session(self, session_id: str) -> Session | None:
         """One session by its id."""
         with reading(self.path) as connection:
-            return next((_session(row) for row in _session_rows(connection, session_id)), None)
+            found = (cut(_session(row), _rings(connection)) for row in _session_rows(connection, session_id))
+            return next(found, None)
 
     def steps(self, session_id: str) -> Iterator[Step]:
         """The steps of one session; calls stand after the message that made them."""
@@ -141,6 +144,11 @@ class AgentsviewReader:
             for row in _rows(connection, "tool_result_events", _EVENT_COLUMNS, narrator.session_id, order):
                 events.add(row)
         yield from _Story(narrator, events).tell(messages, calls)
+
+
+def _rings(connection: Connection) -> frozenset[str]:
+    has_parents = "parent_session_id" in columns_of(connection, "sessions")
+    return rings(connection, "sessions", "id", "parent_session_id") if has_parents else frozenset()
 
 
 def _session_rows(connection: Connection, session_id: str | None = None, limit: int = -1) -> list[Row]:

@@ -14,6 +14,7 @@ from reach_tui.base.sqlite import Connection, Schema, columns_of, reading, selec
 from reach_tui.model import Session, Step, StepKind, Tokens
 from reach_tui.stores.content import Narrator, content_text, first_line
 from reach_tui.stores.growth import Growing, Growth
+from reach_tui.stores.kin import cut, rings
 from reach_tui.stores.openai_messages import Answer, Entry, message_entry, tell
 from reach_tui.stores.paging import PagingReader
 from reach_tui.stores.reader import Recognition
@@ -60,7 +61,9 @@ class HermesReader(PagingReader):
         return _GROWTH.changed_since(self.path, mark, active)
 
     def _sessions(self, connection: Connection, session_id: str | None = None, limit: int = -1) -> list[Session]:
-        return [_session(row) for row in _session_rows(connection, session_id, limit)]
+        has_parents = "parent_session_id" in columns_of(connection, "sessions")
+        ringed = rings(connection, "sessions", "id", "parent_session_id") if has_parents else frozenset()
+        return [cut(_session(row), ringed) for row in _session_rows(connection, session_id, limit)]
 
     def _tell(self, narrator: Narrator) -> Iterator[Step]:
         return tell(narrator, self._entries(narrator.session_id))

@@ -13,6 +13,7 @@ from reach_tui.base.sqlite import Connection, Schema, columns_of, reading, selec
 from reach_tui.model import Session, Step, Tokens, ToolCall
 from reach_tui.stores.content import Narrator
 from reach_tui.stores.growth import Growing, Growth
+from reach_tui.stores.kin import NOTE, rings
 from reach_tui.stores.opencode_forks import FORK, copied_from, family_of
 from reach_tui.stores.opencode_parts import (
     Message,
@@ -22,11 +23,13 @@ from reach_tui.stores.opencode_parts import (
     tell_message,
 )
 from reach_tui.stores.opencode_rows import Chapter, Fetch, Row, as_bytes
+from reach_tui.stores.opencode_scan import mixed, scan
 from reach_tui.stores.opencode_v2 import model_name, tell_row
 from reach_tui.stores.reader import FIRST_PAGE, Recognition, Trouble
 
 _SESSIONS_AT_ONCE = 20
 _MESSAGES_AT_ONCE = 200
+_SCANNED_AT_ONCE = 20
 _SESSION_COLUMNS = (
     "id", "parent_id", "title", "directory", "version", "model", "agent", "tokens_input", "tokens_output", "revert",
     "time_created", "time_updated", "time_archived",
@@ -133,6 +136,18 @@ class OpencodeReader:
             if step.call is not None:
                 yield step.call
 
+    def scan(self, session_ids: Sequence[str]) -> Iterator[tuple[str, list[ToolCall]]]:
+        """The calls of each session for counting, without step, times and copies; verdicts on them are the same."""
+        for start in range(0, len(session_ids), _SCANNED_AT_ONCE):
+            some = session_ids[start : start + _SCANNED_AT_ONCE]
+            with reading(self.path) as connection:
+                second = mixed(connection, some) if columns_of(connection, "session_message") else set()
+                plain = [name for name in some if name not in second]
+                typed = columns_of(connection, "part") and {"time_created"} <= columns_of(connection, "message")
+                found = dict(zip(plain, scan(connection, plain), strict=True)) if typed else {}
+            for name in some:
+                yield name, found[name] if name in found else list(self.calls([name]))
+
     def troubles(self, session_id: str) -> list[Trouble]:
         """Unreadable messages and parts, unknown types, incomplete calls of one session."""
         narrator = None
@@ -150,7 +165,13 @@ class OpencodeReader:
         else:
             order = "ORDER BY time_created DESC" if "time_created" in columns else ""
             cursor = connection.execute(f"{query} {order} LIMIT ?", (limit,))
-        return [dict(zip(_SESSION_COLUMNS, row, strict=True)) for row in cursor]
+        rows = [dict(zip(_SESSION_COLUMNS, row, strict=True)) for row in cursor]
+        children = [row for row in rows if row["parent_id"]]
+        ringed = rings(connection, "session", "id", "parent_id") if children else frozenset()
+        for row in children:
+            if text_of(row["id"]) in ringed:
+                row["parent_id"], row["ring"] = None, (NOTE,)
+        return rows
 
     def _newest_first(self) -> list[str]:
         with reading(self.path) as connection:
@@ -241,7 +262,7 @@ def _session(
         notes.append("reverted: later messages are undone")
     if FORK.match(text_of(row["title"])):
         notes.append("fork: starts with a copy of another session")
-    notes += row.get("notes", ())
+    notes += (*row.get("notes", ()), *row.get("ring", ()))
     model = decode_object(as_bytes(row["model"])) if row["model"] else None
     return Session(
         store=store,

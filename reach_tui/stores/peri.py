@@ -15,6 +15,7 @@ from reach_tui.base.sqlite import Connection, Schema, columns_of, reading, selec
 from reach_tui.model import Session, Step, StepKind, ToolCall
 from reach_tui.stores.content import Narrator, json_text, result_of
 from reach_tui.stores.growth import Growing, Growth
+from reach_tui.stores.kin import cut, rings
 from reach_tui.stores.peri_messages import Answer, Call, Message, decode, uuid_time
 from reach_tui.stores.reader import FIRST_PAGE, Recognition, Trouble
 
@@ -77,15 +78,21 @@ class PeriReader:
     def _page(self, limit: int = -1) -> list[Session]:
         """Threads, newest first; -1: all of them."""
         with reading(self.path) as connection:
-            found = [_session(row) for row in self._threads(connection, limit=limit)]
+            ringed = self._rings(connection)
+            found = [cut(_session(row), ringed) for row in self._threads(connection, limit=limit)]
         return sorted(found, key=lambda session: (session.started_at or 0, session.id), reverse=True)
 
     def session(self, session_id: str) -> Session | None:
         """One thread by its id."""
         with reading(self.path) as connection:
             for row in self._threads(connection, session_id):
-                return _session(row)
+                return cut(_session(row), self._rings(connection))
         return None
+
+    @staticmethod
+    def _rings(connection: Connection) -> frozenset[str]:
+        has_parents = "parent_thread_id" in columns_of(connection, "threads")
+        return rings(connection, "threads", "id", "parent_thread_id") if has_parents else frozenset()
 
     def _threads(self, connection: Connection, session_id: str | None = None, limit: int = -1) -> list[Any]:
         columns = columns_of(connection, "threads")

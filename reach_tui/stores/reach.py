@@ -16,6 +16,7 @@ from reach_tui.native.event import Event
 from reach_tui.native.migrations import migrated_copy
 from reach_tui.native.schema import EVENT, MESSAGE, SESSION, SLOT, TOOL_CALL, VERSION, Table, is_native, missing_columns
 from reach_tui.stores.growth import Growing, Growth
+from reach_tui.stores.kin import cut, rings
 from reach_tui.stores.reader import Recognition, Trouble
 
 _KINDS = {kind.value: kind for kind in StepKind}
@@ -58,8 +59,9 @@ class ReachReader:
         with self._reading() as connection:
             order = "coalesce(started_at, ended_at) DESC, id"
             rows = connection.execute(f"SELECT {_names(SESSION)} FROM session ORDER BY {order}").fetchall()
+            ringed = rings(connection, "session", "id", "parent_id")
         for row in rows:
-            yield _session(row)
+            yield cut(_session(row), ringed)
 
     def session(self, session_id: str) -> Session | None:
         """One session, None if there is none of that id."""
@@ -67,7 +69,7 @@ class ReachReader:
             row = connection.execute(
                 f"SELECT {_names(SESSION)} FROM session WHERE {_IS_ID}", _ids(session_id)
             ).fetchone()
-        return _session(row) if row else None
+            return cut(_session(row), rings(connection, "session", "id", "parent_id")) if row else None
 
     def steps(self, session_id: str) -> Iterator[Step]:
         """Messages, calls and decisions without a call, in the order of `seq`, numbered without gaps."""

@@ -90,10 +90,10 @@ def spoil(path: Path, table: str, chance: random.Random) -> int:
                 for column in columns:
                     if chance.random() < 1 / 6:
                         value = chance.choice(HOSTILE)
-                        if isinstance(value, bytes):
-                            value = chance.choice((value, sqlite3.Binary(value)))
+                        place = chance.choice(("?", "CAST(? AS TEXT)")) if isinstance(value, bytes) else "?"
+                        update = f'UPDATE "{table}" SET "{column}" = {place} WHERE rowid = ?'
                         with suppress(sqlite3.IntegrityError, sqlite3.OperationalError):
-                            connection.execute(f'UPDATE "{table}" SET "{column}" = ? WHERE rowid = ?', (value, row))
+                            connection.execute(update, (value, row))
         changed = connection.total_changes
         connection.execute("COMMIT")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -54,6 +54,11 @@ class AgnoReader(TellingReader):
     flag_meaning: ClassVar[str] = (
         "The tool message's `tool_call_error`; unknown tools and arguments that are not JSON have no such field."
     )
+    versions_tried: ClassVar[tuple[str, ...]] = ("2.9.0", "3.1.10")
+    not_recorded: ClassVar[str] = (
+        "A flag for unknown tools and for arguments that were cut off; the tools that were offered."
+    )
+    verified: ClassVar[bool] = True
 
     @classmethod
     def recognise(cls, schema: Schema, path: Path) -> Recognition | None:

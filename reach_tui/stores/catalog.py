@@ -163,6 +163,6 @@ def _by_readers(path: Path, schema: Schema) -> tuple[Opened | None, tuple[str, R
             if answer is None:
                 continue
             if answer.unsupported is None:
-                return Opened(reader_class(path), answer.version), None
+                return Opened(reader_class(path), answer.version, getattr(reader_class, "verified", True)), None
             near_miss = near_miss or (reader_class.title, answer)
     return None, near_miss

@@ -70,6 +70,9 @@ class GoogleAdkReader(TellingReader):
         "The response has `error` or `error_type` at its top level, or the call is unanswered and a later event of the "
         "invocation has an `error_code`; no flag for other unanswered calls."
     )
+    versions_tried: ClassVar[tuple[str, ...]] = ("2.13.0",)
+    not_recorded: ClassVar[str] = "Durations (only the events' times); the tools that were offered."
+    verified: ClassVar[bool] = True
 
     @classmethod
     def recognise(cls, schema: Schema, path: Path) -> Recognition | None:

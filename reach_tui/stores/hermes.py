@@ -43,6 +43,9 @@ class HermesReader(PagingReader):
     kind: ClassVar[str] = "hermes"
     title: ClassVar[str] = "Hermes Agent"
     flag_meaning: ClassVar[str] = "The store has no error flag: every call is unknown, only the result's text tells."
+    versions_tried: ClassVar[tuple[str, ...]] = ("0.19.0",)
+    not_recorded: ClassVar[str] = "Any flag; durations; the tools that were offered."
+    verified: ClassVar[bool] = True
 
     @classmethod
     def recognise(cls, schema: Schema, path: Path) -> Recognition | None:

@@ -26,6 +26,9 @@ class KiloReader(OpencodeReader):
     kind: ClassVar[str] = "kilo"
     title: ClassVar[str] = "Kilo Code"
     flag_meaning: ClassVar[str] = "The tool part's `state.status` is `error`; pending and running calls have no flag."
+    versions_tried: ClassVar[tuple[str, ...]] = ("7.7.9",)
+    not_recorded: ClassVar[str] = "The tools that were offered."
+    verified: ClassVar[bool] = True
 
     @classmethod
     def recognise(cls, schema: Schema, path: Path) -> Recognition | None:

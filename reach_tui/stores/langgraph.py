@@ -56,6 +56,11 @@ class LanggraphReader(TellingReader):
         "The tool message's `status` is `error`, an `__error__` write belongs to the call, or it is one of the "
         "`invalid_tool_calls`; no flag for other calls that were never answered."
     )
+    versions_tried: ClassVar[tuple[str, ...]] = ("3.1.2",)
+    not_recorded: ClassVar[str] = (
+        "Times and durations of calls (only the checkpoints' times); the tools that were offered."
+    )
+    verified: ClassVar[bool] = True
 
     @classmethod
     def recognise(cls, schema: Schema, path: Path) -> Recognition | None:

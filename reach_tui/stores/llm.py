@@ -33,6 +33,11 @@ class LlmReader(TellingReader):
     flag_meaning: ClassVar[str] = (
         "The tool result has an `exception`; without one it is not flagged, and unknown before that column was there."
     )
+    versions_tried: ClassVar[tuple[str, ...]] = ("0.27.1", "0.36")
+    not_recorded: ClassVar[str] = (
+        "Runs that were cut short or failed (a run is written when it is complete); durations of single calls."
+    )
+    verified: ClassVar[bool] = True
 
     @classmethod
     def recognise(cls, schema: Schema, path: Path) -> Recognition | None:

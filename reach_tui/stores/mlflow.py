@@ -45,6 +45,9 @@ class MlflowReader(SpanReader):
     flag_meaning: ClassVar[str] = (
         "The TOOL span's status is `ERROR`; calls that only the model span names have no flag."
     )
+    versions_tried: ClassVar[tuple[str, ...]] = ("3.17.2",)
+    not_recorded: ClassVar[str] = "Spans of unknown tools."
+    verified: ClassVar[bool] = True
 
     @classmethod
     def recognise(cls, schema: Schema, path: Path) -> Recognition | None:

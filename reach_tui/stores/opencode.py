@@ -52,6 +52,9 @@ class OpencodeReader:
     kind: ClassVar[str] = "opencode"
     title: ClassVar[str] = "opencode"
     flag_meaning: ClassVar[str] = "The tool part's `state.status` is `error`; pending and running calls have no flag."
+    versions_tried: ClassVar[tuple[str, ...]] = ("1.2.20", "1.14.48", "1.18.33")
+    not_recorded: ClassVar[str] = "The tools that were offered."
+    verified: ClassVar[bool] = True
 
     def __init__(self, path: Path) -> None:
         self.path = path

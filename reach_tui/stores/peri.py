@@ -41,6 +41,11 @@ class PeriReader:
     kind: ClassVar[str] = "peri"
     title: ClassVar[str] = "Peri Code"
     flag_meaning: ClassVar[str] = "`is_error` of the tool message is true; a message without the field is unknown."
+    versions_tried: ClassVar[tuple[str, ...]] = ()
+    not_recorded: ClassVar[str] = (
+        "Durations and times of calls (a message's own time stands for them); the tools that were offered."
+    )
+    verified: ClassVar[bool] = False
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -32,6 +32,11 @@ class PhoenixReader(SpanReader):
     flag_meaning: ClassVar[str] = (
         "The TOOL span's `status_code` is `ERROR`; calls that only the model span names have no flag."
     )
+    versions_tried: ClassVar[tuple[str, ...]] = ("20.26.1",)
+    not_recorded: ClassVar[str] = (
+        "Spans of unknown tools; what a cancelled call of the OpenAI Agents came to (it looks like a success)."
+    )
+    verified: ClassVar[bool] = True
 
     @classmethod
     def recognise(cls, schema: Schema, path: Path) -> Recognition | None:

@@ -38,6 +38,9 @@ class ReachReader:
     kind: ClassVar[str] = "reach"
     title: ClassVar[str] = "Agent-Reach"
     flag_meaning: ClassVar[str] = "`tool_call.flagged` is 1; NULL where the runtime recorded nothing."
+    versions_tried: ClassVar[tuple[str, ...]] = ("schema 1 to 3",)
+    not_recorded: ClassVar[str] = "What the runtime did not say; unknown stays unknown."
+    verified: ClassVar[bool] = True
 
     def __init__(self, path: Path) -> None:
         self.path = path

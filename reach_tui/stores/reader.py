@@ -92,6 +92,12 @@ class DatabaseReader(Reader, Protocol):
     kind: ClassVar[str]
     title: ClassVar[str]
     flag_meaning: ClassVar[str]
+    versions_tried: ClassVar[tuple[str, ...]]
+    """Versions of the program whose own databases were read and compared."""
+    not_recorded: ClassVar[str]
+    """What a person may miss because the program does not keep it, one sentence."""
+    verified: ClassVar[bool]
+    """False where the layout is known from source or documents alone."""
 
     def __init__(self, path: Path) -> None: ...
 

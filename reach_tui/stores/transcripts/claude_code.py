@@ -29,6 +29,9 @@ class ClaudeCode(PlainFormat):
     kind: ClassVar[str] = "claude_code"
     title: ClassVar[str] = "Claude Code"
     flag_meaning: ClassVar[str] = "`is_error` of the tool's result; where the key is absent, the call succeeded"
+    versions_tried: ClassVar[tuple[str, ...]] = ("2.1.197",)
+    not_recorded: ClassVar[str] = "Exit codes other than in the text; durations; the tools that were offered."
+    verified: ClassVar[bool] = True
 
     def recognise(self, first: Sequence[JsonObject], path: Path) -> Recognition | None:
         """Lines of a chain (`parentUuid`, `sessionId`, `isSidechain`), or one of the lines that may come before it."""

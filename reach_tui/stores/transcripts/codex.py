@@ -39,6 +39,9 @@ class Codex:
         "status `failed` of the item recorded for the call (any exit code but 0); calls turned down before they ran "
         "have no item, and no flag"
     )
+    versions_tried: ClassVar[tuple[str, ...]] = ("0.171.0",)
+    not_recorded: ClassVar[str] = "A flag for calls that were turned down before they ran; the tools that were offered."
+    verified: ClassVar[bool] = True
 
     def __init__(self) -> None:
         self._threads: dict[Path, tuple[tuple[int, ...], dict[str, Thread]]] = {}

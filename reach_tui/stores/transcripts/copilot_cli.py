@@ -25,6 +25,9 @@ class CopilotCli:
     kind: ClassVar[str] = "copilot_cli"
     title: ClassVar[str] = "GitHub Copilot CLI"
     flag_meaning: ClassVar[str] = "`success: false` of the completed tool; a command's exit code does not count"
+    versions_tried: ClassVar[tuple[str, ...]] = ("1.0.102",)
+    not_recorded: ClassVar[str] = "Exit codes as failures; the tools that were offered."
+    verified: ClassVar[bool] = True
 
     def recognise(self, first: Sequence[JsonObject], path: Path) -> Recognition | None:
         """Events with `type`, `data` and `parentId`, the first of them `session.start`."""

@@ -42,6 +42,9 @@ class Format(Protocol):
     kind: ClassVar[str]
     title: ClassVar[str]
     flag_meaning: ClassVar[str]
+    versions_tried: ClassVar[tuple[str, ...]]
+    not_recorded: ClassVar[str]
+    verified: ClassVar[bool]
 
     def recognise(self, first: Sequence[JsonObject], path: Path) -> Recognition | None:
         """None if these first objects are of some other program."""

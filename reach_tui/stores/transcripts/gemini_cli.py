@@ -26,6 +26,11 @@ class GeminiCli(PlainFormat):
     kind: ClassVar[str] = "gemini_cli"
     title: ClassVar[str] = "Gemini CLI"
     flag_meaning: ClassVar[str] = "status `error` of the call; a command's exit code does not count"
+    versions_tried: ClassVar[tuple[str, ...]] = ("0.61.0",)
+    not_recorded: ClassVar[str] = (
+        "Calls that were running when the program was killed; durations; the tools that were offered."
+    )
+    verified: ClassVar[bool] = True
 
     def recognise(self, first: Sequence[JsonObject], path: Path) -> Recognition | None:
         """The first line has `sessionId` and `projectHash`."""

@@ -26,6 +26,9 @@ class Pi(PlainFormat):
     kind: ClassVar[str] = "pi"
     title: ClassVar[str] = "Pi"
     flag_meaning: ClassVar[str] = "`isError` of the tool's result: what the program can see, exit codes among it"
+    versions_tried: ClassVar[tuple[str, ...]] = ("1.6.0",)
+    not_recorded: ClassVar[str] = "Durations; the tools that were offered."
+    verified: ClassVar[bool] = True
 
     def recognise(self, first: Sequence[JsonObject], path: Path) -> Recognition | None:
         """The first line is a header of type `session` with an id."""

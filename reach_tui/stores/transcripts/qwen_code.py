@@ -24,6 +24,9 @@ class QwenCode(PlainFormat):
     kind: ClassVar[str] = "qwen_code"
     title: ClassVar[str] = "Qwen Code"
     flag_meaning: ClassVar[str] = "status `error` of the result, or an `error` in the function's response"
+    versions_tried: ClassVar[tuple[str, ...]] = ("0.15.10",)
+    not_recorded: ClassVar[str] = "Exit codes other than in the text; the tools that were offered."
+    verified: ClassVar[bool] = True
 
     def recognise(self, first: Sequence[JsonObject], path: Path) -> Recognition | None:
         """Lines of a chain whose messages have `parts`, or with a `systemPayload`."""

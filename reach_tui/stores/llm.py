@@ -20,8 +20,8 @@ from reach_tui.stores.openai_messages import Entry, tell
 from reach_tui.stores.reader import Recognition
 from reach_tui.stores.telling import TellingReader, newest_first
 
-_AT_ONCE = 50
-"""Sessions read together: the tables of older versions have no index on the conversation."""
+_AT_ONCE = 200
+"""Conversations read together: the tables of older versions have no index on them, each reading goes over all rows."""
 _PARTS = ("message_hash", "type", "payload")
 
 
@@ -67,11 +67,11 @@ class LlmReader(TellingReader):
             return next(iter(_sessions(connection, session_id)), None)
 
     def calls(self, session_ids: Iterable[str] | None = None) -> Iterator[ToolCall]:
-        """Calls session by session, newest first; some dozens of sessions are in memory at a time."""
+        """Calls session by session, newest first; some conversations of older versions are in memory at a time."""
         waiting = iter([one.id for one in self.sessions()] if session_ids is None else session_ids)
         while group := list(islice(waiting, _AT_ONCE)):
-            for session_id, entries in self._entries(group).items():
-                for step in tell(Narrator(session_id), entries):
+            for session_id, older, newer in self._rows(group):
+                for step in tell(Narrator(session_id), self._whole(session_id, older) if newer else older):
                     if step.call is not None:
                         yield step.call
 
@@ -90,17 +90,20 @@ class LlmReader(TellingReader):
         return [_tool(*row) for row in rows]
 
     def _tell(self, narrator: Narrator) -> Iterator[Step]:
-        return tell(narrator, self._entries([narrator.session_id])[narrator.session_id])
+        ((session_id, older, newer),) = self._rows([narrator.session_id])
+        return tell(narrator, self._whole(session_id, older) if newer else older)
 
-    def _entries(self, ids: Sequence[str]) -> dict[str, list[Entry]]:
-        """The rows of sessions. What a thread repeats of its conversation's older rows is left out."""
-        found: dict[str, list[Entry]] = {}
+    def _rows(self, ids: Sequence[str]) -> list[tuple[str, list[Entry], bool]]:
+        """Each session with its rows of the older layout, and whether it is a thread of the newer one."""
         with reading(self.path) as connection:
             older = Responses(connection).entries(ids)
-            threads = Threads(connection)
-            for session_id in ids:
-                found[session_id] = older[session_id] + threads.entries(session_id, older[session_id])
-        return found
+            newer = Threads(connection).among(ids)
+        return [(session_id, older[session_id], session_id in newer) for session_id in ids]
+
+    def _whole(self, session_id: str, older: list[Entry]) -> list[Entry]:
+        """All rows of a session; what a thread repeats of its conversation's older rows is left out."""
+        with reading(self.path) as connection:
+            return older + Threads(connection).entries(session_id, older)
 
 
 _OFFERS = {

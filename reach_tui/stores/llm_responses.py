@@ -11,6 +11,7 @@ from reach_tui.model import StepKind
 from reach_tui.stores.content import attachment_text, size_text
 from reach_tui.stores.openai_messages import Answer, Entry, Request, arguments_of
 
+_KEYS_AT_ONCE = 900  # the least that SQLite allows is 999
 _COLUMNS = ("prompt", "system", "response", "reasoning", "datetime_utc", "duration_ms")
 
 
@@ -48,8 +49,8 @@ class Responses:
     def _fill(self, sent: dict[str, Entry], came: dict[str, Entry]) -> None:
         """Calls, results, fragments and attachments of the responses."""
         keys = list(sent)
-        for start in range(0, len(keys), 500):
-            some = keys[start : start + 500]
+        for start in range(0, len(keys), _KEYS_AT_ONCE):
+            some = keys[start : start + _KEYS_AT_ONCE]
             self._calls(came, some)
             self._results(sent, some)
             self._fragments(sent, some)

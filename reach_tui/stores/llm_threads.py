@@ -48,6 +48,13 @@ class Threads:
         """Columns of `parts`."""
         return columns_of(self.connection, "parts")
 
+    def among(self, ids: Sequence[str]) -> set[str]:
+        """Which of the ids are threads."""
+        if "tip_message_hash" not in columns_of(self.connection, "threads"):
+            return set()
+        query = f"SELECT id FROM threads WHERE id IN ({','.join('?' * len(ids))})"
+        return {text_of(row[0]) for row in self.connection.execute(query, list(ids))}
+
     def entries(self, thread: str, older: Sequence[Entry]) -> list[Entry]:
         """The messages of a thread in order; not those that repeat `older`, rows of the older layout."""
         if not {"message_hash", "type", "payload"} <= self.parts:

@@ -17,7 +17,7 @@ from reach_tui.model import Session, StepKind, Tokens
 from reach_tui.stores.content import content_text, json_text
 from reach_tui.stores.reader import Recognition
 from reach_tui.stores.transcripts.codex_items import Items, Thread, items_of, threads_of
-from reach_tui.stores.transcripts.format import Summary, last_time, line_time, short_title
+from reach_tui.stores.transcripts.format import PlainFormat, Summary, last_time, line_time, short_title
 from reach_tui.stores.transcripts.lines import Excerpt, JsonObject, Line, stamp_of
 from reach_tui.stores.transcripts.story import Answer, Story
 
@@ -30,7 +30,7 @@ _CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "we
 _FOLDERS = ("sessions", "archived_sessions")
 
 
-class Codex:
+class Codex(PlainFormat):
     """Threads of Codex CLI and its kin."""
 
     kind: ClassVar[str] = "codex"
@@ -51,7 +51,7 @@ class Codex:
         for line in first:
             if line.get("type") == "session_meta" and isinstance(line.get("payload"), dict):
                 return Recognition(as_text(as_object(line.get("payload")).get("cli_version")) or "?")
-        if any(line.get("type") in _LINES and isinstance(line.get("payload"), dict) for line in first):
+        if any(as_text(line.get("type")) in _LINES and isinstance(line.get("payload"), dict) for line in first):
             return Recognition("?")
         head = first[0]
         early = path.name.startswith("rollout-") and "id" in head and "timestamp" in head and "type" not in head
@@ -101,15 +101,10 @@ class Codex:
         state = _newest(path, "state")
         if state is None:
             return session
-        known = self._threads.get(state)
-        now = stamp(state)
-        if known is None or known[0] != now:
-            try:
-                known = now, threads_of(state)
-            except StoreError as error:  # the rollouts hold the calls: the names are not worth losing them
-                return replace(session, notes=(*session.notes, f"{state.name} cannot be read: {error.what}"))
-            self._threads[state] = known
-        thread = known[1].get(session.id)
+        try:
+            thread = self._known_to(state).get(session.id)
+        except StoreError as error:  # the rollouts hold the calls: the names are not worth losing them
+            return replace(session, notes=(*session.notes, f"{state.name} cannot be read: {error.what}"))
         if thread is None:
             return replace(session, notes=(*session.notes, f"not in {state.name}"))
         notes = session.notes
@@ -123,6 +118,35 @@ class Codex:
             own_work=session.own_work and thread.parent_id is None,
             notes=notes,
         )
+
+    def _known_to(self, state: Path) -> dict[str, Thread]:
+        known = self._threads.get(state)
+        now = stamp(state)
+        if known is None or known[0] != now:
+            known = self._threads[state] = now, threads_of(state)
+        return known[1]
+
+    def without_file(self, files: Sequence[Path]) -> Iterator[tuple[Path, Session]]:
+        """The threads of the state databases."""
+        for state in {database for path in files if (database := _newest(path, "state")) is not None}:
+            try:
+                threads = self._known_to(state)
+            except StoreError:  # said in the notes of its sessions
+                continue
+            for thread_id, thread in threads.items():
+                session = Session(
+                    store=self.kind,
+                    id=thread_id,
+                    parent_id=thread.parent_id,
+                    title=thread.title,
+                    project=thread.project,
+                    model=thread.model,
+                    started_at=thread.started_at,
+                    ended_at=thread.ended_at,
+                    own_work=thread.parent_id is None,
+                    notes=("its rollout is missing",),
+                )
+                yield state, session
 
     def teller(self, path: Path, story: Story) -> _Teller:
         """The rollout's lines, with the items of its calls."""
@@ -210,7 +234,7 @@ class _Teller:
             self._story.say(StepKind.ERROR, json_text(as_object(error).get("message") or error), at, visible=visible)
 
     def _response_item(self, item: JsonObject, at: int | None, line: Line, visible: bool) -> None:
-        kind = item.get("type")
+        kind = as_text(item.get("type"))
         if kind == "message":
             self._message(item, at, visible)
         elif kind == "reasoning":

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from reach_tui.base.clock import parse_time
 from reach_tui.base.jsonio import BadJson, JsonValue, as_int, as_object, as_text, loads, shallow
-from reach_tui.base.sqlite import reading, schema_of, text_of
+from reach_tui.base.sqlite import reading, schema_of, selection, text_of
 from reach_tui.stores.transcripts.lines import JsonObject, read_lines
 
 _STATUS = {"failed": True, "declined": True, "completed": False}
@@ -142,6 +143,13 @@ class Thread:
     model: str | None
     archived: bool
     parent_id: str | None
+    project: str | None
+    started_at: int | None
+    ended_at: int | None
+
+
+_TIMES = ("created_at_ms", "created_at", "updated_at_ms", "updated_at")
+_COLUMNS = ("id", "name", "title", "model", "archived", "cwd", *_TIMES)
 
 
 def threads_of(state: Path) -> dict[str, Thread]:
@@ -150,19 +158,22 @@ def threads_of(state: Path) -> dict[str, Thread]:
         schema = schema_of(connection)
         if not schema.has("threads", "id"):
             return {}
-        columns = schema.tables["threads"]
-        wanted = [name if name in columns else "NULL" for name in ("name", "title", "model", "archived")]
-        rows = connection.execute(f"SELECT id, {', '.join(wanted)} FROM threads").fetchall()
+        rows = connection.execute(f"SELECT {selection(schema.tables['threads'], *_COLUMNS)} FROM threads").fetchall()
         edges: list[tuple[object, object]] = []
         if schema.has("thread_spawn_edges", "parent_thread_id", "child_thread_id"):
             edges = connection.execute("SELECT child_thread_id, parent_thread_id FROM thread_spawn_edges").fetchall()
     parents = {text_of(child): text_of(parent) for child, parent in edges}
-    return {
-        text_of(row[0]): Thread(
-            text_of(row[1]) or text_of(row[2]) or None,
-            text_of(row[3]) or None,
-            row[4] == 1,
-            parents.get(text_of(row[0])),
+    threads = {}
+    for values in rows:
+        row = dict(zip(_COLUMNS, values, strict=True))
+        thread_id = text_of(row["id"])
+        threads[thread_id] = Thread(
+            title=text_of(row["name"]) or text_of(row["title"]) or None,
+            model=text_of(row["model"]) or None,
+            archived=row["archived"] == 1,
+            parent_id=parents.get(thread_id),
+            project=text_of(row["cwd"]) or None,
+            started_at=parse_time(row["created_at_ms"]) or parse_time(row["created_at"]),
+            ended_at=parse_time(row["updated_at_ms"]) or parse_time(row["updated_at"]),
         )
-        for row in rows
-    }
+    return threads

@@ -12,14 +12,14 @@ from reach_tui.base.jsonio import JsonValue, as_int, as_object, as_text
 from reach_tui.model import Session, StepKind, Tokens
 from reach_tui.stores.content import content_text, json_text
 from reach_tui.stores.reader import Recognition
-from reach_tui.stores.transcripts.format import Summary, Usage, last_time, line_time, short_title
+from reach_tui.stores.transcripts.format import PlainFormat, Summary, Usage, last_time, line_time, short_title
 from reach_tui.stores.transcripts.lines import Excerpt, JsonObject, Line
 from reach_tui.stores.transcripts.story import Answer, Story
 
 _EXIT = re.compile(r"<(?:shellId|command)[^>]*exit(?:ed)?(?: with)?(?: exit)? code:? (-?\d+)>\s*\Z")
 
 
-class CopilotCli:
+class CopilotCli(PlainFormat):
     """Sessions of GitHub Copilot CLI."""
 
     kind: ClassVar[str] = "copilot_cli"
@@ -31,10 +31,10 @@ class CopilotCli:
 
     def recognise(self, first: Sequence[JsonObject], path: Path) -> Recognition | None:
         """Events with `type`, `data` and `parentId`, the first of them `session.start`."""
-        head = first[0]
-        if head.get("type") != "session.start" or not isinstance(head.get("data"), dict):
-            return None
-        return Recognition(as_text(as_object(head.get("data")).get("copilotVersion")) or "?")
+        for line in first:
+            if line.get("type") == "session.start" and isinstance(line.get("data"), dict):
+                return Recognition(as_text(as_object(line.get("data")).get("copilotVersion")) or "?")
+        return None
 
     def summary(self, excerpt: Excerpt) -> Summary:
         """The start's data, the first prompt, and the totals of the shutdown."""
@@ -80,10 +80,6 @@ class CopilotCli:
         """The sessions' folders beside `session-store.db`, or copies of their events in the same folder."""
         yield from path.parent.glob("session-state/*/events.jsonl")
         yield from path.parent.glob("*events.jsonl")
-
-    def state_beside(self, path: Path) -> Sequence[Path]:
-        """The database has no more about a call."""
-        return ()
 
 
 def _totals(shutdown: JsonObject) -> Tokens:

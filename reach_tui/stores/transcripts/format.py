@@ -58,6 +58,9 @@ class Format(Protocol):
     def files_beside(self, path: Path) -> Iterator[Path]:
         """Files that may be transcripts, for a database of this program that somebody named."""
 
+    def without_file(self, files: Sequence[Path]) -> Iterator[tuple[Path, Session]]:
+        """Sessions that a database beside the files lists, and the database; some have a file."""
+
     def state_beside(self, path: Path) -> Sequence[Path]:
         """Databases that say more about a transcript: a change in one is a change in the session."""
 
@@ -92,6 +95,10 @@ class PlainFormat:
     def state_beside(self, path: Path) -> Sequence[Path]:
         """No database says more."""
         return ()
+
+    def without_file(self, files: Sequence[Path]) -> Iterator[tuple[Path, Session]]:
+        """No session without a file."""
+        return iter(())
 
 
 def line_time(line: JsonObject) -> int | None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from reach_tui.base.errors import StoreError
-from reach_tui.base.jsonio import BadJson, JsonValue, loads
+from reach_tui.base.jsonio import BadJson, JsonValue, dumps, loads
 from reach_tui.base.sqlite_access import check_kind, os_error
 
 LONGEST = 64 << 20
@@ -49,7 +49,7 @@ def read_lines(path: Path, *, longest: int = LONGEST) -> Iterator[Line]:
     check_kind(path)
     try:
         with open(path, "rb") as file:
-            yield from _decoded(file, longest)
+            yield from _document(file.read(longest)) if is_document(path) else _decoded(file, longest)
     except OSError as error:
         raise os_error(error, path) from None
 
@@ -68,6 +68,27 @@ def _decoded(file: BinaryIO, longest: int) -> Iterator[Line]:
                 continue
         if (line := decode(raw, number, complete=complete)) is not None:
             yield line
+
+
+def is_document(path: Path) -> bool:
+    """True for a file that is one JSON object with a list of messages, as early versions wrote it."""
+    return path.suffix.lower() == ".json"
+
+
+def _document(raw: bytes) -> Iterator[Line]:
+    """The object without its messages, then each message, as if they were lines."""
+    line = decode(raw, 1, complete=False)
+    if line is None or line.fault is not None:
+        if line is not None:
+            yield line
+        return
+    messages = line.value.get("messages")
+    yield Line(1, {name: value for name, value in line.value.items() if name != "messages"})
+    for number, message in enumerate(messages if isinstance(messages, list) else [], 2):
+        if isinstance(message, dict):
+            yield Line(number, message)
+        else:
+            yield Line(number, {}, "not a JSON object", _shown(dumps(message).encode()))
 
 
 def _skip_line(file: BinaryIO) -> int:
@@ -126,6 +147,7 @@ class Excerpt:
         self.path = path
         self._size = check_kind(path)
         self._head: bytes | None = None
+        self._document = list(read_lines(path)) if is_document(path) and self.starts_like_json() else None
 
     @property
     def size(self) -> int:
@@ -135,7 +157,7 @@ class Excerpt:
     @property
     def whole(self) -> bool:
         """True for a file so small that `head` gives every line."""
-        return self._size <= _WHOLE
+        return self._size <= _WHOLE or self._document is not None
 
     def head(self) -> Iterator[JsonObject]:
         """The objects of the first lines; broken lines are passed over."""
@@ -143,6 +165,9 @@ class Excerpt:
 
     def first_lines(self) -> Iterator[Line]:
         """The first lines, at most two megabytes of them."""
+        if self._document is not None:
+            yield from self._document
+            return
         start, number, size = 0, 0, _WHOLE if self.whole else _FIRST_READ
         block = self._read(0, size)
         while True:
@@ -164,6 +189,9 @@ class Excerpt:
 
     def tail(self) -> Iterator[JsonObject]:
         """The objects of the last lines, last first; of a large file at most those of its last four megabytes."""
+        if self._document is not None:
+            yield from (line.value for line in reversed(self._document) if line.fault is None)
+            return
         given = 0
         for size in _TAILS:
             offset = 0 if self.whole else max(0, self._size - size)
@@ -178,8 +206,11 @@ class Excerpt:
                 return
 
     def starts_like_json(self) -> bool:
-        """True if the first character is the one that an object begins with."""
-        return self._read(0, _FIRST_READ).lstrip(b" \t\r\n\xef\xbb\xbf")[:1] == b"{"
+        """True if the first character is the one that an object begins with; a document must look like a session."""
+        head = self._read(0, _FIRST_READ)
+        if is_document(self.path) and (b'"sessionId"' not in head or b'"messages"' not in head):
+            return False
+        return head.lstrip(b" \t\r\n\xef\xbb\xbf")[:1] == b"{"
 
     def _read(self, offset: int, size: int) -> bytes:
         if offset == 0 and self._head is not None and (len(self._head) >= size or len(self._head) >= self._size):

@@ -50,7 +50,7 @@ class Pi(PlainFormat):
                 name = as_text(line.get("name")) or name
             elif kind == "model_change":
                 model = model or as_text(line.get("modelId"))
-            lineage = lineage or (as_text(line.get("id")) if kind == "message" else None)
+            lineage = lineage or (_identity(line) if kind == "message" else None)
             if message.get("role") == "user":
                 title = title or short_title(content_text(message.get("content")))
             elif message.get("role") == "assistant":
@@ -82,6 +82,11 @@ class Pi(PlainFormat):
     def teller(self, path: Path, story: Story) -> _Teller:
         """Entries off the path to the last one, and before the last compaction, are invisible to the model."""
         return _Teller(story, tree_of(path, "id", "parentId"))
+
+
+def _identity(line: JsonObject) -> str | None:
+    name = as_text(line.get("id"))
+    return f"{name} {json_text(line.get('timestamp'))}" if name else None  # eight digits alone are soon met twice
 
 
 def _message(line: JsonObject) -> JsonObject:

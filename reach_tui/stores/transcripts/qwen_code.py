@@ -31,7 +31,7 @@ class QwenCode(PlainFormat):
     def recognise(self, first: Sequence[JsonObject], path: Path) -> Recognition | None:
         """Lines of a chain whose messages have `parts`, or with a `systemPayload`."""
         for line in first:
-            chained = "parentUuid" in line and "sessionId" in line and line.get("type") in _TYPES
+            chained = "parentUuid" in line and "sessionId" in line and as_text(line.get("type")) in _TYPES
             if chained and ("parts" in as_object(line.get("message")) or "systemPayload" in line):
                 return Recognition(as_text(line.get("version")) or "?")
         return None

@@ -8,7 +8,7 @@ from pathlib import Path
 from time import time_ns
 
 from reach_tui.base.errors import StoreError
-from reach_tui.model import Session, Step, ToolCall
+from reach_tui.model import Session, Step, StepKind, ToolCall
 from reach_tui.stores.discover import transcript_candidates
 from reach_tui.stores.reader import Trouble
 from reach_tui.stores.transcripts.format import Format, Summary
@@ -37,6 +37,8 @@ class _Entry:
 
     path: Path
     session: Session
+    lost: bool = False
+    """True where only a database knows the session."""
 
 
 class TranscriptReader:
@@ -122,8 +124,16 @@ class TranscriptReader:
         self.problems = problems
         if problems and not told:
             raise problems[0]
-        self._entries = _related(told)
+        entries = _related(told)
+        if not self._single():
+            for database, session in self.form.without_file([path for path, _ in told]):
+                entries.setdefault(session.id, _Entry(database, session, lost=True))
+        self._entries = _without_cycles(entries)
         return self._entries
+
+    def _single(self) -> bool:
+        """True for one named transcript: what else its program knows was not asked for."""
+        return not self.path.is_dir() and recognise(self.path) is not None
 
     def _summary(self, path: Path) -> Summary:
         stamp = self._stamp(path)
@@ -154,6 +164,10 @@ class TranscriptReader:
             yield step
 
     def _told(self, entry: _Entry, story: Story) -> Iterator[Step]:
+        if entry.lost:
+            story.say(StepKind.NOTE, "the transcript of this session is missing")
+            yield from story.rest()
+            return
         teller = self.form.teller(entry.path, story)
         for line in read_lines(entry.path):
             if line.fault is not None:
@@ -224,7 +238,7 @@ def _related(told: Sequence[tuple[Path, Summary]]) -> dict[str, _Entry]:
             else:
                 session = replace(session, copy_of=session.copy_of or first)
             entries[session.id] = _Entry(path, session)
-    return _without_cycles(entries)
+    return entries
 
 
 def _without_cycles(entries: dict[str, _Entry]) -> dict[str, _Entry]:

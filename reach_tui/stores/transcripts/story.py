@@ -52,11 +52,11 @@ class Story(Narrator):
             self.say(StepKind.USER, text, at, visible=visible)
 
     def raw(self, line: Line) -> None:
-        """A line that could not be read: shown as it stands. The torn end of a file being written is only noted."""
-        self.trouble(
-            "torn last line" if line.fault == "torn" else "unreadable line", f"line {line.number}: {line.fault}"
-        )
-        self._queue.append(_Queued(self.step(StepKind.RAW, line.text or f"[{line.fault}]")))
+        """A line that could not be read, shown as it stands; the torn end of a file being written is no step."""
+        torn = line.fault == "torn"
+        self.trouble("torn last line" if torn else "unreadable line", f"line {line.number}: {line.fault}")
+        if not torn:
+            self._queue.append(_Queued(self.step(StepKind.RAW, line.text or f"[{line.fault}]")))
 
     def begin(
         self,

@@ -89,7 +89,7 @@ def _emit_table(records: Iterator[Record], columns: Sequence[Column], headed: bo
     from rich.text import Text
 
     plain = False if os.environ.get("NO_COLOR") else None  # no escape at all, not even bold
-    console = Console(width=_width(), markup=False, emoji=False, highlight=False, force_terminal=plain)
+    console = Console(width=terminal_width(), markup=False, emoji=False, highlight=False, force_terminal=plain)
     widths = _share(columns, console.width)
     count = 0
     while batch := list(islice(records, _BATCH)):
@@ -116,7 +116,8 @@ def _emit_table(records: Iterator[Record], columns: Sequence[Column], headed: bo
     return count
 
 
-def _width() -> int:
+def terminal_width() -> int:
+    """Cells a line may have: the terminal's, 120 without one, at least 40."""
     return max(40, shutil.get_terminal_size((120, 24)).columns)
 
 

@@ -1,0 +1,83 @@
+"""The runtime's guards, by the flag and by the truth (seed A7 to A9): what they saw and what they would have seen.
+
+Definitions: store notes on Peri, section 5. `same_error` counts per (tool, exact text); a success of that tool clears
+its counters; it speaks at every failure from the n-th on. `any_error` is one counter for all tools; any success clears
+it; it speaks once, at the n-th. Both start anew with each session; a call that was never answered is no news to them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from reach_tui.analyze.pairs import Pairs, Wanted, answered, error_text, originals
+
+AFTER = (3, 5, 10)
+SAME, ANY = "same_error", "any_error"
+FLAG, TRUTH = "by_flag", "by_truth"
+
+
+class Firing(NamedTuple):
+    """A guard: its rule, after how many failures it speaks, and what it trusts."""
+
+    rule: str
+    after: int
+    view: str
+
+
+@dataclass(slots=True)
+class Guards:
+    """How often each of the three lines of defence spoke."""
+
+    metric: Counter[str] = field(default_factory=Counter)
+    """`tool.error` events: one a failure, as it happens, by view."""
+    fired: Counter[Firing] = field(default_factory=Counter)
+    analyzer: Counter[str] = field(default_factory=Counter)
+    """Failures an offline analyzer finds among the paired results, by view."""
+
+    def __add__(self, other: Guards) -> Guards:
+        return Guards(self.metric + other.metric, self.fired + other.fired, self.analyzer + other.analyzer)
+
+
+class _Counter:
+    """Consecutive failures of one session under one view."""
+
+    def __init__(self) -> None:
+        self.same: dict[str, Counter[str]] = {}
+        self.any = 0
+
+    def add(self, tool: str, text: str) -> tuple[int, int]:
+        """One more failure: how many of the same error of this tool in a row, and of any error."""
+        texts = self.same.setdefault(tool, Counter())
+        texts[text] += 1
+        self.any += 1
+        return texts[text], self.any
+
+    def clear(self, tool: str) -> None:
+        """A success of a tool."""
+        self.same.pop(tool, None)
+        self.any = 0
+
+
+def of_session(pairs: Pairs, wanted: Wanted = originals) -> Guards:
+    """The guards of one session. Copies of calls are left out: they happened in another session."""
+    guards = Guards()
+    counters = {FLAG: _Counter(), TRUTH: _Counter()}
+    for call, verdict in pairs:
+        if call.copy_of is not None or not answered(call, verdict):
+            continue
+        counted = wanted(call)
+        for view, failed in ((FLAG, call.flagged is True), (TRUTH, verdict.failed is True)):
+            if not failed:
+                counters[view].clear(call.tool)
+                continue
+            same, run = counters[view].add(call.tool, error_text(call))
+            if not counted:
+                continue
+            guards.metric[view] += 1
+            guards.analyzer[view] += call.result is not None
+            for after in AFTER:
+                guards.fired[Firing(SAME, after, view)] += same >= after
+                guards.fired[Firing(ANY, after, view)] += run == after
+    return guards

@@ -1,0 +1,121 @@
+"""How far the data itself can be trusted: what is unpaired, unreadable, not recorded, or recorded differently later."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from reach_tui.analyze.pairs import Pairs, Wanted, originals
+from reach_tui.model import Session, Step, StepKind
+
+UNANSWERED = "calls without a result"
+PROBLEM = "calls whose row is not whole"
+UNREADABLE = "unreadable rows"
+COPIES = "copied calls, not counted"
+TIMELESS = "sessions without a time"
+_NOTED = re.compile(r"(orphan|malformed) \w+")
+
+
+class Habit(NamedTuple):
+    """A kind of error whose flag is watched: tool and rule."""
+
+    tool: str
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class Flagging:
+    """How often an error was flagged and how often not, and the first and last time of each (ms, None: unknown)."""
+
+    flagged: int = 0
+    silent: int = 0
+    flagged_span: tuple[int, int] | None = None
+    silent_span: tuple[int, int] | None = None
+
+    def __add__(self, other: Flagging) -> Flagging:
+        return Flagging(
+            self.flagged + other.flagged,
+            self.silent + other.silent,
+            _widest(self.flagged_span, other.flagged_span),
+            _widest(self.silent_span, other.silent_span),
+        )
+
+    @property
+    def changed(self) -> str | None:
+        """`unflagged, later flagged` or the reverse where one habit replaced the other; `both` if mixed; else None."""
+        if not self.flagged or not self.silent:
+            return None
+        if self.flagged_span and self.silent_span:
+            if self.silent_span[1] < self.flagged_span[0]:
+                return "unflagged, later flagged"
+            if self.flagged_span[1] < self.silent_span[0]:
+                return "flagged, later unflagged"
+        return "both"
+
+
+@dataclass(slots=True)
+class Health:
+    """Countable oddities, and how each kind of error was flagged over time."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    habits: dict[Habit, Flagging] = field(default_factory=dict)
+
+    def __add__(self, other: Health) -> Health:
+        habits = dict(self.habits)
+        for habit, flagging in other.habits.items():
+            habits[habit] = habits[habit] + flagging if habit in habits else flagging
+        return Health(self.counts + other.counts, habits)
+
+    def changes(self) -> list[tuple[Habit, Flagging, str]]:
+        """The kinds of error that were flagged at one time and not at another, the most frequent first."""
+        found = [(habit, one, said) for habit, one in self.habits.items() if (said := one.changed)]
+        return sorted(found, key=lambda item: (-(item[1].flagged + item[1].silent), item[0]))
+
+
+def _widest(one: tuple[int, int] | None, other: tuple[int, int] | None) -> tuple[int, int] | None:
+    if one is None or other is None:
+        return one or other
+    return min(one[0], other[0]), max(one[1], other[1])
+
+
+def of_session(pairs: Pairs, started_at: int | None = None, wanted: Wanted = originals) -> Health:
+    """The health of one session's calls; `started_at` stands in for calls without a time (ms)."""
+    found = Health()
+    for call, verdict in pairs:
+        if call.copy_of is not None:
+            found.counts[COPIES] += 1
+        if not wanted(call):
+            continue
+        found.counts[UNANSWERED] += call.result is None
+        found.counts[PROBLEM] += call.problem is not None
+        if verdict.failed is True and verdict.rule and call.flagged is not None:
+            habit, at = Habit(call.tool, verdict.rule), call.started_at or started_at
+            span = None if at is None else (at, at)
+            one = Flagging(1, 0, span, None) if call.flagged else Flagging(0, 1, None, span)
+            found.habits[habit] = found.habits.get(habit, Flagging()) + one
+    return found
+
+
+def of_steps(steps: Iterable[Step]) -> Health:
+    """What the reader could not read or pair: raw rows, and its own notes about orphan and malformed ones."""
+    found = Health()
+    for step in steps:
+        if step.kind is StepKind.RAW:
+            found.counts[UNREADABLE] += 1
+        elif step.kind is StepKind.NOTE and (noted := _NOTED.match(step.text)):
+            found.counts[f"{noted[0]}s"] += 1
+    return found
+
+
+def of_sessions(sessions: Iterable[Session]) -> Health:
+    """What the sessions' own rows say: child sessions and notes such as `messages not recorded`."""
+    found = Health()
+    for session in sessions:
+        for note in session.notes:
+            if "not recorded" in note:
+                found.counts[f"sessions with {note}"] += 1
+        found.counts[TIMELESS] += session.started_at is None
+    return found

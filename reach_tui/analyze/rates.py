@@ -1,0 +1,97 @@
+"""Calls and failures per tool: by the store's flag, by content, and what neither settles (seed A2, A3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+
+from reach_tui.analyze.intervals import share, wilson
+from reach_tui.analyze.pairs import Pairs, Wanted, answered, originals
+from reach_tui.model import is_hidden
+
+
+@dataclass(slots=True)
+class ToolCounts:
+    """What the calls of one tool add up to."""
+
+    calls: int = 0
+    results: int = 0
+    """Calls with a result."""
+    ended: int = 0
+    """Calls with a result, or failed without one: the denominator of `rate_failed`."""
+    known: int = 0
+    """Calls for which the store recorded success or failure: the denominator of `rate_flagged`."""
+    flagged: int = 0
+    hidden: int = 0
+    failed: int = 0
+    soft: int = 0
+    unknown: int = 0
+    """Neither failed nor fine, and no rule spoke: mostly calls without a result."""
+    checks: int = 0
+    """Checks that ran and reported findings: fine, and shown apart."""
+
+    def __add__(self, other: ToolCounts) -> ToolCounts:
+        return ToolCounts(*(getattr(self, name) + getattr(other, name) for name in _FIELDS))
+
+    @property
+    def rate_flagged(self) -> float | None:
+        """Share of the calls with a known flag that the store calls failed; None without any."""
+        return share(self.flagged, self.known)
+
+    @property
+    def rate_failed(self) -> float | None:
+        """Share of the ended calls that failed by our verdict; None without any."""
+        return share(self.failed, self.ended)
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """95 % Wilson interval of `rate_failed`."""
+        return wilson(self.failed, self.ended)
+
+
+_FIELDS = tuple(one.name for one in fields(ToolCounts))
+
+
+@dataclass(slots=True)
+class Rates:
+    """Counts by tool name, as the model wrote it."""
+
+    tools: dict[str, ToolCounts] = field(default_factory=dict)
+
+    def __add__(self, other: Rates) -> Rates:
+        return Rates(merged(self.tools, other.tools))
+
+    @property
+    def total(self) -> ToolCounts:
+        """All tools together."""
+        return sum(self.tools.values(), ToolCounts())
+
+
+def merged(one: Mapping[str, ToolCounts], other: Mapping[str, ToolCounts]) -> dict[str, ToolCounts]:
+    """Both mappings, counts of the same tool added."""
+    both = dict(one)
+    for tool, counts in other.items():
+        both[tool] = both[tool] + counts if tool in both else counts
+    return both
+
+
+def of_session(pairs: Pairs, wanted: Wanted = originals) -> Rates:
+    """The rates of one session."""
+    tools: dict[str, ToolCounts] = {}
+    for call, verdict in pairs:
+        if not wanted(call):
+            continue
+        counts = tools.get(call.tool)
+        if counts is None:
+            counts = tools[call.tool] = ToolCounts()
+        counts.calls += 1
+        counts.results += call.result is not None
+        counts.ended += answered(call, verdict)
+        counts.known += call.flagged is not None
+        counts.flagged += call.flagged is True
+        counts.hidden += is_hidden(call, verdict)
+        counts.failed += verdict.failed is True
+        counts.soft += verdict.soft
+        counts.unknown += verdict.failed is None and not verdict.soft
+        counts.checks += verdict.check_reported
+    return Rates(tools)

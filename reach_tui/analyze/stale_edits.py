@@ -1,0 +1,83 @@
+"""Stale edits (seed A6): edits that miss because the same session had changed the file before."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from reach_tui.analyze.files import EDIT, READ, WRITE, access
+from reach_tui.analyze.intervals import share
+from reach_tui.analyze.pairs import Pairs, Wanted, originals
+from reach_tui.model import ToolCall, Verdict
+
+_CHANGED = "edit.changed_since_read"  # the tool noticed by itself, before it looked for the text
+
+
+@dataclass(slots=True)
+class StaleEdits:
+    """Edits whose text was not found, by tool."""
+
+    not_found: Counter[str] = field(default_factory=Counter)
+    stale: Counter[str] = field(default_factory=Counter)
+    """An edit of the same session had changed the file successfully before: by verdict, not by flag."""
+    re_read: Counter[str] = field(default_factory=Counter)
+    """Of the stale ones: the file was read again after its last change, so the quote was careless rather than old."""
+    written_only: Counter[str] = field(default_factory=Counter)
+    """Not stale: the session had written the file whole before, and not edited it."""
+
+    def __add__(self, other: StaleEdits) -> StaleEdits:
+        return StaleEdits(
+            self.not_found + other.not_found,
+            self.stale + other.stale,
+            self.re_read + other.re_read,
+            self.written_only + other.written_only,
+        )
+
+    @property
+    def share(self) -> float | None:
+        """Stale of all not-found edits, 0..1; None without any."""
+        return share(self.stale.total(), self.not_found.total())
+
+
+def of_session(pairs: Pairs, folder: str | None = None, wanted: Wanted = originals) -> StaleEdits:
+    """The stale edits of one session; relative paths are taken from `folder`. Calls not wanted still change files."""
+    found = StaleEdits()
+    edited: dict[str, int] = {}
+    written: dict[str, int] = {}
+    read: dict[str, int] = {}
+    by_kind = {EDIT: edited, WRITE: written, READ: read}
+    for place, (call, verdict) in enumerate(pairs):
+        kind, paths = access(call, folder)
+        if kind is None:
+            continue
+        if _succeeded(call, verdict):
+            by_kind[kind].update(dict.fromkeys(paths, place))
+        elif kind == EDIT and missed(verdict) and wanted(call):
+            _sort(found, call.tool, paths, edited, written, read)
+    return found
+
+
+def _sort(
+    found: StaleEdits,
+    tool: str,
+    paths: tuple[str, ...],
+    edited: dict[str, int],
+    written: dict[str, int],
+    read: dict[str, int],
+) -> None:
+    found.not_found[tool] += 1
+    stale = [path for path in paths if path in edited]
+    if stale:
+        found.stale[tool] += 1
+        found.re_read[tool] += all(read.get(path, -1) > max(edited[path], written.get(path, -1)) for path in stale)
+    elif any(path in written for path in paths):
+        found.written_only[tool] += 1
+
+
+def missed(verdict: Verdict) -> bool:
+    """True for an edit whose text to replace was not in the file."""
+    return verdict.failed is True and verdict.subcategory == "stale_edit" and verdict.rule != _CHANGED
+
+
+def _succeeded(call: ToolCall, verdict: Verdict) -> bool:
+    return verdict.failed is False and call.result is not None

@@ -1,0 +1,49 @@
+"""All analyses of a session in one value that can be added up, in any grouping, session by session."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+
+from reach_tui.analyze import attribution, classes, guards, health, loops, metrics, rates, stale_edits, success_path
+from reach_tui.analyze.pairs import Pairs, Wanted, originals
+from reach_tui.model import Session, Step
+
+
+@dataclass(slots=True)
+class Tally:
+    """What the sessions fed in add up to; `+` is associative, an empty one changes nothing."""
+
+    sessions: int = 0
+    rates: rates.Rates = field(default_factory=rates.Rates)
+    classes: classes.Classes = field(default_factory=classes.Classes)
+    stale_edits: stale_edits.StaleEdits = field(default_factory=stale_edits.StaleEdits)
+    guards: guards.Guards = field(default_factory=guards.Guards)
+    attribution: attribution.Attribution = field(default_factory=attribution.Attribution)
+    success_path: success_path.SuccessPath = field(default_factory=success_path.SuccessPath)
+    loops: loops.Loops = field(default_factory=loops.Loops)
+    metrics: metrics.Metrics = field(default_factory=metrics.Metrics)
+    health: health.Health = field(default_factory=health.Health)
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(*(getattr(self, name) + getattr(other, name) for name in _FIELDS))
+
+
+_FIELDS = tuple(one.name for one in fields(Tally))
+
+
+def of_session(session: Session, pairs: Pairs, steps: Sequence[Step] = (), wanted: Wanted = originals) -> Tally:
+    """Everything about one session: its calls with verdicts, in order, and its other steps where they were read."""
+    folder = session.project
+    return Tally(
+        1,
+        rates.of_session(pairs, wanted),
+        classes.of_session(pairs, wanted),
+        stale_edits.of_session(pairs, folder, wanted),
+        guards.of_session(pairs, wanted),
+        attribution.of_session(pairs, folder, wanted),
+        success_path.of_session(pairs, wanted),
+        loops.of_session(pairs, wanted),
+        metrics.of_session(pairs, steps),
+        health.of_session(pairs, session.started_at, wanted) + health.of_steps(steps),
+    )

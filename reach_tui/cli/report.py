@@ -1,0 +1,133 @@
+"""`reach-tui report`: the analyzer's answer for one or many traces."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reach_tui.base.errors import UsageError
+from reach_tui.cli.calls import Moment
+from reach_tui.cli.output import Progress, encode, terminal_width
+from reach_tui.cli.sources import TracePath, Traces
+from reach_tui.cli.streams import BAD_INPUT, say
+
+if TYPE_CHECKING:
+    from reach_tui.report.compare import Comparison
+    from reach_tui.report.model import Report
+    from reach_tui.workspace.reporting import Collector, Selection
+
+FORMATS = ("text", "json", "md", "html")
+
+
+@click.command(short_help="The analyzer: rates, classes, stale edits, guards, causes.")
+@click.argument("paths", type=TracePath(), nargs=-1, required=True, metavar="PATH...")
+@click.option("--tool", "tools", metavar="NAME", multiple=True, help="Count only this tool (may be repeated).")
+@click.option("--since", type=Moment(), metavar="TIME", help="Sessions begun at or after TIME (ISO 8601, UTC).")
+@click.option("--until", type=Moment(), metavar="TIME", help="Sessions begun before TIME (ISO 8601, UTC).")
+@click.option(
+    "--scope", type=click.Choice(("roots", "all")), default="roots", show_default=True,
+    help="Visible root sessions with their own work, or children and hidden ones as well.",
+)  # fmt: skip
+@click.option(
+    "--compare", "other", type=TracePath(), metavar="OTHER",
+    help="What was before: a trace, a folder, or a report saved with --format json.",
+)  # fmt: skip
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Form of it.")
+@click.option("--json", "form", flag_value="json", help="The same as --format json.")
+@click.option("-o", "--output", type=TracePath(), metavar="FILE", help="Write to FILE instead of stdout.")
+def report(
+    paths: tuple[Path, ...],
+    tools: tuple[str, ...],
+    since: int | None,
+    until: int | None,
+    scope: str,
+    other: Path | None,
+    form: str,
+    output: Path | None,
+) -> int:
+    """Say what failed in PATH (databases, transcripts, folders of them), by the store's flag and in truth.
+
+    Per tool: calls, failures by flag and by content, classes, what a better description would avoid. Then stale edits,
+    the three guards, causes, tools that return errors as successes, loops, and the health of the data.
+
+    \b
+    Examples:
+      reach-tui report threads.db
+      reach-tui report ~/traces --since 2026-06-01 --format html -o june.html
+      reach-tui report after.db --compare before.db
+    """
+    from reach_tui.workspace.reporting import Selection
+
+    selection = Selection(scope, tools, since, until)
+    traces, collector = _collect(paths, selection)
+    if not traces.sources:
+        return BAD_INPUT
+    answer = collector.report()
+    code = traces.exit_code()
+    comparison = None
+    if other is not None:
+        comparison, other_code = _compared(other, answer, selection)
+        code = max(code, other_code)
+    text = _render(answer, comparison, form)
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        from reach_tui.workspace.session_export import write_export
+
+        write_export(text, output, traces.sources)
+        say(f"{output}: written, {len(text.encode('utf-8', 'replace')):,} bytes")
+    return code
+
+
+def _collect(paths: tuple[Path, ...], selection: Selection) -> tuple[Traces, Collector]:
+    from reach_tui.workspace.reporting import Collector
+
+    traces = Traces(paths)
+    collector = Collector(traces.workspace, selection)
+
+    def counted() -> Iterator[dict[str, Any]]:
+        for source, _ in traces.each(collector.tallies):
+            yield {"path": source.name}
+
+    for _ in Progress("sessions").watch(counted()):
+        pass
+    return traces, collector
+
+
+def _compared(other: Path, answer: Report, selection: Selection) -> tuple[Comparison, int]:
+    from reach_tui.report.compare import compare
+    from reach_tui.workspace.reporting import comparable, saved_report
+
+    before: Mapping[str, Any] | None = saved_report(other)
+    code = 0
+    if before is None:
+        traces, collector = _collect((other,), selection)
+        if not traces.sources:
+            raise UsageError("nothing to compare with", other, "name a trace, a folder, or a saved report")
+        before, code = comparable(collector.report()), traces.exit_code()
+    comparison = compare(before, comparable(answer))
+    for difference in comparison.differences:
+        say(f"not alike: {difference}")
+    return comparison, code
+
+
+def _render(answer: Report, comparison: Comparison | None, form: str) -> str:
+    if form == "json":
+        from reach_tui.report.jsonout import record
+
+        return encode(record(answer, comparison)) + "\n"
+    if form == "md":
+        from reach_tui.report import markdown
+
+        return markdown.render(answer, comparison)
+    if form == "html":
+        from reach_tui.report import html
+
+        return html.render(answer, comparison)
+    from reach_tui.report import text
+
+    return text.render(answer, comparison, terminal_width())

@@ -1,0 +1,137 @@
+"""The report as one HTML file: no script, nothing loaded from anywhere, plots as inline SVG, light and dark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from html import escape
+
+from reach_tui.report.compare import Comparison
+from reach_tui.report.model import Report, ToolRow
+from reach_tui.report.tables import (
+    Table,
+    cell,
+    classes_line,
+    comparison_tables,
+    fix_lines,
+    guards_lines,
+    headline,
+    percent,
+    tables,
+)
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+_STYLE = """
+:root { color-scheme: light dark; --text: #1d2129; --quiet: #5b6472; --ground: #ffffff; --panel: #f4f5f7;
+  --line: #d9dde3; --hidden: #a1137f; --flagged: #b3261e; }
+@media (prefers-color-scheme: dark) { :root { --text: #e4e7ec; --quiet: #9aa4b2; --ground: #14171c; --panel: #1d2128;
+  --line: #343b46; --hidden: #ff8be0; --flagged: #ff8a80; } }
+body { margin: 2rem auto; max-width: 72rem; padding: 0 1rem; font: 16px/1.5 system-ui, sans-serif;
+  color: var(--text); background: var(--ground); }
+h1 { font-size: 1.4rem; } h2 { font-size: 1.05rem; margin: 2rem 0 .4rem; }
+.scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: .88rem; }
+th, td { padding: .25rem .7rem .25rem 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
+th { color: var(--quiet); font-weight: 600; } .n { text-align: right; font-variant-numeric: tabular-nums; }
+td { overflow-wrap: anywhere; } td.n { overflow-wrap: normal; white-space: nowrap; }
+.quiet { color: var(--quiet); } .warn { color: var(--flagged); font-weight: 600; }
+svg { max-width: 100%; height: auto; } svg text { fill: var(--text); font: 12px system-ui, sans-serif; }
+.hidden { fill: var(--hidden); } .flagged { fill: var(--flagged); }
+.whisker { stroke: var(--text); stroke-width: 1.5; } .axis { stroke: var(--line); }
+"""
+_ROW, _LEFT, _WIDE, _RIGHT = 22, 190, 560, 130
+_PLOTTED = 20
+_LONGEST = 26
+
+
+def render(report: Report, comparison: Comparison | None = None) -> str:
+    """The whole report as HTML text."""
+    return "\n".join(_lines(report, comparison)) + "\n"
+
+
+def _text(value: object) -> str:
+    return escape(cell(value))
+
+
+def _lines(report: Report, comparison: Comparison | None) -> Iterator[str]:
+    title = _text(headline(report.scope))
+    yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
+    yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    yield f"<title>{title} · reach-tui</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>"
+    if comparison is not None:
+        yield from (f'<p class="warn">Not alike: {_text(one)}</p>' for one in comparison.differences)
+        yield from (f"<p>{_text(one)}</p>" for one in comparison.notes)
+        for table in comparison_tables(comparison):
+            yield from _table(table)
+    yield "<h2>Failure rates</h2>"
+    said = "Share of the ended calls: hidden failures, then flagged ones; the line is the 95 % interval."
+    yield f'<p class="quiet">{said}</p>'
+    yield from _plot([row for row in report.tools if row.counts.failed][:_PLOTTED])
+    yield from _table(_tools(report))
+    yield f"<p>{' · '.join(map(_text, guards_lines(report)))}</p>"
+    if fixes := fix_lines(report):
+        yield f"<h2>Fix first</h2>\n<ul>{''.join(f'<li>{_text(line)}</li>' for line in fixes)}</ul>"
+    for table in tables(report):
+        yield from _table(table)
+    made = f"reach-tui {report.scope.tool_version}, rules {report.scope.rules_version}"
+    yield f'<p class="quiet">Made by {_text(made)}.</p>\n</body>\n</html>'
+
+
+def _plot(rows: list[ToolRow]) -> Iterator[str]:
+    if not rows:
+        yield '<p class="quiet">No failed call in scope.</p>'
+        return
+    height, width = _ROW * len(rows) + 24, _LEFT + _WIDE + _RIGHT
+    yield f'<svg role="img" aria-label="Failure rate of each tool" viewBox="0 0 {width} {height}" width="{width}">'
+    most = max(row.counts.interval[1] for row in rows if row.counts.interval)
+    yield f'<line class="axis" x1="{_LEFT}" y1="0" x2="{_LEFT}" y2="{height - 20}"/>'
+    yield f'<text x="{_LEFT}" y="{height - 4}">0 %</text>'
+    yield f'<text x="{_LEFT + _WIDE}" y="{height - 4}" text-anchor="end">{percent(most, 1)}</text>'
+    for place, row in enumerate(rows):
+        yield from _bar(row, place * _ROW, _WIDE / most)
+    yield "</svg>"
+
+
+def _bar(row: ToolRow, top: int, scale: float) -> Iterator[str]:
+    counts, middle = row.counts, top + _ROW / 2
+    interval = counts.interval or (0.0, 0.0)
+    hidden, failed = (scale * count / counts.ended for count in (counts.hidden, counts.failed))
+    name = cell(row.tool)
+    short = name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
+    said = f"{name}: {counts.failed:,} of {counts.ended:,} failed, {counts.hidden:,} of them hidden"
+    yield f"<g><title>{escape(said)}</title>"
+    yield f'<text x="{_LEFT - 8}" y="{middle + 4}" text-anchor="end">{escape(short)}</text>'
+    box = f'y="{top + 5}" height="{_ROW - 10}"'
+    yield f'<rect class="hidden" x="{_LEFT}" {box} width="{hidden:.1f}"/>'
+    yield f'<rect class="flagged" x="{_LEFT + hidden:.1f}" {box} width="{failed - hidden:.1f}"/>'
+    low, high = (_LEFT + scale * end for end in interval)
+    yield f'<line class="whisker" x1="{low:.1f}" y1="{middle}" x2="{high:.1f}" y2="{middle}"/>'
+    yield f'<text x="{high + 8:.1f}" y="{middle + 4}">{percent(counts.rate_failed)}</text></g>'
+
+
+def _tools(report: Report) -> Table:
+    stale = {row.tool: row for row in report.stale_by_tool}
+    rows = tuple(
+        (
+            cell(row.tool), cell(row.counts.calls), cell(row.counts.flagged), percent(row.counts.rate_flagged),
+            cell(row.counts.failed), percent(row.counts.rate_failed), cell(row.counts.hidden), cell(row.counts.soft),
+            cell(row.counts.unknown), classes_line(row, stale.get(row.tool)),
+        )
+        for row in report.tools
+    )  # fmt: skip
+    head = ("tool", "calls", "by flag", "rate", "in truth", "rate", "hidden", "soft", "unknown", "classes")
+    return Table("Tools", head, rows, frozenset(range(1, 9)))
+
+
+def _table(table: Table) -> Iterator[str]:
+    yield f"<h2>{_text(table.title)}</h2>"
+    if table.note:
+        yield f'<p class="quiet">{_text(table.note)}</p>'
+    yield f'<div class="scroll"><table>\n<tr>{_cells("th", table.head, table.right)}</tr>'
+    yield from (f"<tr>{_cells('td', row, table.right)}</tr>" for row in table.rows)
+    yield "</table></div>"
+
+
+def _cells(tag: str, cells: Iterable[str], right: frozenset[int]) -> str:
+    return "".join(
+        f"<{tag}{' class=n' if column in right else ''}>{escape(text)}</{tag}>" for column, text in enumerate(cells)
+    )

@@ -1,0 +1,83 @@
+"""The report as Markdown tables. Text of the traces cannot become markup: it is escaped character by character."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from reach_tui.report.compare import Comparison
+from reach_tui.report.model import Report
+from reach_tui.report.tables import (
+    Table,
+    cell,
+    classes_line,
+    comparison_tables,
+    fix_lines,
+    guards_lines,
+    headline,
+    percent,
+    tables,
+)
+
+_ACTIVE = re.compile(r"[\\`*_{}\[\]<>#|~&!$]")
+
+
+def render(report: Report, comparison: Comparison | None = None) -> str:
+    """The whole report as Markdown text."""
+    return "\n".join(_lines(report, comparison)) + "\n"
+
+
+def _text(text: str) -> str:
+    return _ACTIVE.sub(lambda match: "\\" + match[0] if match[0] not in "<>&" else f"&#{ord(match[0])};", text)
+
+
+def _lines(report: Report, comparison: Comparison | None) -> Iterator[str]:
+    yield f"# Hidden errors: {_text(headline(report.scope))}"
+    yield ""
+    if comparison is not None:
+        for one in comparison.differences:
+            yield f"- **Not alike:** {_text(cell(one))}"
+        yield from (f"- {_text(cell(one))}" for one in comparison.notes)
+        yield ""
+        for table in comparison_tables(comparison):
+            yield from _table(table)
+    yield from _table(_tools(report))
+    yield from (f"- {_text(line)}" for line in guards_lines(report))
+    yield ""
+    if fixes := fix_lines(report):
+        yield "Fix first:"
+        yield ""
+        yield from (f"- {_text(line)}" for line in fixes)
+        yield ""
+    for table in tables(report):
+        yield from _table(table)
+    yield f"Made by reach-tui {_text(report.scope.tool_version)}, rules {_text(report.scope.rules_version)}."
+
+
+def _tools(report: Report) -> Table:
+    stale = {row.tool: row for row in report.stale_by_tool}
+    rows = []
+    for row in report.tools:
+        counts, interval = row.counts, row.counts.interval
+        between = "–" if interval is None else f"{percent(interval[0])} … {percent(interval[1])}"
+        numbers = (counts.flagged, percent(counts.rate_flagged), counts.failed, percent(counts.rate_failed), between)
+        more = (counts.hidden, counts.soft, counts.unknown, classes_line(row, stale.get(row.tool)))
+        rows.append((cell(row.tool), cell(counts.calls), *(str(one) for one in (*numbers, *more))))
+    head = ("tool", "calls", "by flag", "", "in truth", "", "95 % interval", "hidden", "soft", "unknown", "classes")
+    return Table("Tools", head, tuple(rows), frozenset(range(1, 10)))
+
+
+def _table(table: Table) -> Iterator[str]:
+    yield f"## {_text(table.title)}"
+    yield ""
+    if table.note:
+        yield _text(table.note)
+        yield ""
+    yield _row(table.head)
+    yield _row("--:" if column in table.right else "---" for column in range(len(table.head)))
+    yield from (_row(map(_text, row)) for row in table.rows)
+    yield ""
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"

@@ -1,0 +1,132 @@
+"""Search over the arguments and results of a source's calls: by the index where it knows, else in the text itself."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from reach_tui.index.freshness import fingerprint, look
+from reach_tui.index.scanner import Judge
+from reach_tui.index.schema import IndexBroken
+from reach_tui.index.store import Index, index_path
+from reach_tui.index.text import Words, full_text_query
+from reach_tui.index.words import candidates, ready_sessions
+from reach_tui.model import ToolCall, Verdict
+from reach_tui.stores.reader import Reader
+
+_FEW = 50  # sessions read before the index is asked: the newest ones, which no scan has seen yet
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A call that holds the words."""
+
+    call: ToolCall
+    verdict: Verdict
+    where: str
+    """`result` or `arguments`: where the first word stands."""
+    excerpt: str
+    """One line around it, clean."""
+
+    @property
+    def session_id(self) -> str:
+        """The session to open."""
+        return self.call.session_id
+
+    @property
+    def call_key(self) -> str:
+        """The call's key."""
+        return self.call.key
+
+    @property
+    def step(self) -> int:
+        """The step to jump to, from 1."""
+        return self.call.step
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is looked for: all `words`, as text, in calls of these `tools` (any), failed ones only or not.
+
+    `whole` reads also the middle of long texts, of which the index holds head and tail.
+    """
+
+    words: tuple[str, ...]
+    tools: frozenset[str] = frozenset()
+    failed: bool = False
+    whole: bool = False
+
+
+def search(reader: Reader, engine: Judge, query: Query, limit: int | None = None) -> Iterator[Hit]:
+    """The calls that hold all words, about newest session first, as they are found. Raises `StoreError`.
+
+    No words find nothing. Operators and quotes are text like any other.
+    """
+    yield from islice(_Search(reader, engine, query).hits(), limit)
+
+
+class _Search:
+    def __init__(self, reader: Reader, engine: Judge, query: Query) -> None:
+        self.reader = reader
+        self.engine = engine
+        self.query = query
+        self.words = Words(query.words)
+        self.told: set[str] = set()
+
+    def hits(self) -> Iterator[Hit]:
+        if not self.words.words:
+            return
+        ids = [session.id for session in self.reader.sessions()]
+        asked = full_text_query(self.words.words)
+        left = ids
+        if asked is not None and index_path(self.reader).exists():
+            try:
+                with Index.opened(self.reader, self.engine.version) as index:
+                    ready = self._ready(index)
+                    left = [name for name in ids if name not in ready]
+                    if len(left) <= _FEW:
+                        yield from self._stream(left)
+                        left = []
+                    yield from self._indexed(index, asked, ready)
+                if self.query.whole:
+                    left = ids
+            except IndexBroken:
+                left = ids
+        yield from self._stream(left)
+
+    def _ready(self, index: Index) -> set[str]:
+        """The sessions for which the index can answer."""
+        with index.guarded():
+            complete, mark = index.meta("complete"), index.meta("mark")
+        ready = ready_sessions(index)
+        if ready and complete != fingerprint(self.reader):
+            changed = look(self.reader, mark).changed
+            return set() if changed is None else ready - changed
+        return ready
+
+    def _indexed(self, index: Index, asked: str, ready: set[str]) -> Iterator[Hit]:
+        tools = {part for name in self.query.tools for part in (name, *name.split("→"))}
+        for found in candidates(index, asked, tools, self.query.failed):
+            wanted = {name: keys for name, keys in found.items() if name in ready}
+            if wanted:
+                yield from self._among(self.reader.calls(list(wanted)), wanted)
+
+    def _stream(self, names: Collection[str]) -> Iterator[Hit]:
+        if names:
+            yield from self._among(self.reader.calls(names), None)
+
+    def _among(self, calls: Iterable[ToolCall], wanted: dict[str, set[str]] | None) -> Iterator[Hit]:
+        tools = self.query.tools
+        for call in calls:
+            if wanted is not None and call.key not in wanted.get(call.session_id, ()):
+                continue
+            if call.key in self.told or (tools and not tools & {call.tool, call.target, call.shown_tool}):
+                continue
+            place = self.words.place(call)
+            if place is None:
+                continue
+            verdict = self.engine.judge(call)
+            if not self.query.failed or verdict.failed is True:
+                self.told.add(call.key)
+                yield Hit(call, verdict, *place)

@@ -23,13 +23,12 @@ from reach_tui.stores.opencode_parts import (
     tell_message,
 )
 from reach_tui.stores.opencode_rows import Chapter, Fetch, Row, as_bytes
-from reach_tui.stores.opencode_scan import mixed, scan
+from reach_tui.stores.opencode_scan import Scan, scannable
 from reach_tui.stores.opencode_v2 import model_name, tell_row
 from reach_tui.stores.reader import FIRST_PAGE, Recognition, Trouble
 
 _SESSIONS_AT_ONCE = 20
 _MESSAGES_AT_ONCE = 200
-_SCANNED_AT_ONCE = 20
 _SESSION_COLUMNS = (
     "id", "parent_id", "title", "directory", "version", "model", "agent", "tokens_input", "tokens_output", "revert",
     "time_created", "time_updated", "time_archived",
@@ -141,15 +140,17 @@ class OpencodeReader:
 
     def scan(self, session_ids: Sequence[str]) -> Iterator[tuple[str, list[ToolCall]]]:
         """The calls of each session for counting, without step, times and copies; verdicts on them are the same."""
-        for start in range(0, len(session_ids), _SCANNED_AT_ONCE):
-            some = session_ids[start : start + _SCANNED_AT_ONCE]
+        for start in range(0, len(session_ids), _SESSIONS_AT_ONCE):
+            some = session_ids[start : start + _SESSIONS_AT_ONCE]
             with reading(self.path) as connection:
-                second = mixed(connection, some) if columns_of(connection, "session_message") else set()
-                plain = [name for name in some if name not in second]
-                typed = columns_of(connection, "part") and {"time_created"} <= columns_of(connection, "message")
-                found = dict(zip(plain, scan(connection, plain), strict=True)) if typed else {}
-            for name in some:
-                yield name, found[name] if name in found else list(self.calls([name]))
+                exact = set(some) - scannable(connection, some)
+            rest = Scan([name for name in some if name not in exact])
+            while not rest.done:
+                with reading(self.path) as connection:
+                    found = rest.read(connection)
+                yield from found
+            for name in exact:
+                yield name, list(self.calls([name]))
 
     def troubles(self, session_id: str) -> list[Trouble]:
         """Unreadable messages and parts, unknown types, incomplete calls of one session."""

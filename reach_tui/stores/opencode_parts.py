@@ -20,7 +20,7 @@ SILENT = {"step-start", "step-finish", "snapshot"}
 _PLACEHOLDER = "invalid"
 _SHELLS = {"bash", "shell"}
 _NOTICE = re.compile(r"<(shell|bash)_metadata>\s*(.*?)\s*</\1_metadata>\s*\Z", re.DOTALL)
-_TYPED_BY_USER = re.compile(r"\A[0-9A-HJKMNP-TV-Z]{26}\Z")  # a ULID: providers' ids look different
+_TYPED_BY_USER = re.compile(r"\A[0-9A-HJKMNP-TV-Z]{26}\Z")
 _UNFINISHED = {"pending", "running"}
 _COPIES_OF_RESULT = ("output", "preview")
 
@@ -113,7 +113,7 @@ def tell_message(
     if message.raw is not None:
         narrator.trouble("unreadable message", message.id)
         yield narrator.step(StepKind.RAW, message.raw or "(empty message)", message.at, visible=visible)
-    if message.role == "user" and any(_by_user(part) for part in parts):
+    if message.role == "user" and any(by_user(part) for part in parts):
         narrator.turn += 1
     error = as_text(message.error.get("name"))
     for part in parts:
@@ -124,7 +124,8 @@ def tell_message(
         yield narrator.step(StepKind.ERROR, error_text(message.error), message.at, visible=visible)
 
 
-def _by_user(part: Part) -> bool:
+def by_user(part: Part) -> bool:
+    """True for a part of a user's message that a person wrote."""
     value = part.value or {}
     kind = value.get("type")
     if kind == "text":
@@ -189,10 +190,11 @@ def tool_call(narrator: Narrator, message: Message, part: Part, visible: bool, e
     call_id = as_text(value.get("callID")) or ""
     tool = json_text(value.get("tool"))
     result = result_in(state, status)
-    facts = _metadata(tool, state, value, result)
+    own, outer = as_object(state.get("metadata")), as_object(value.get("metadata"))
+    facts = facts_of(tool, own, outer, state.get("attachments"), result)
     if error:
         facts["message_error"] = error
-    if _TYPED_BY_USER.match(call_id):
+    if typed_by_user(call_id):
         facts["typed_by_user"] = True
     times = as_object(state.get("time"))
     arguments, problem = _arguments(state)
@@ -223,6 +225,11 @@ def tool_call(narrator: Narrator, message: Message, part: Part, visible: bool, e
         visible=visible and not times.get("compacted"),
         problem=problem,
     )
+
+
+def typed_by_user(call_id: str) -> bool:
+    """True for the id of a shell command that a person typed: a ULID, where providers' ids look different."""
+    return len(call_id) == 26 and _TYPED_BY_USER.match(call_id) is not None
 
 
 def flag(status: str | None, result: Result | None) -> bool | None:
@@ -263,18 +270,25 @@ def result_in(state: dict[str, JsonValue], status: str | None) -> Result | None:
     return result_of(json_text(state["output"]))
 
 
-def _metadata(
-    tool: str, state: dict[str, JsonValue], value: dict[str, JsonValue], result: Result | None
+def facts_of(
+    tool: str,
+    own: dict[str, JsonValue],
+    outer: dict[str, JsonValue] | None,
+    attached: JsonValue,
+    result: Result | None,
 ) -> dict[str, JsonValue]:
-    own = as_object(state.get("metadata"))
-    facts: dict[str, JsonValue] = {**as_object(value.get("metadata")), **own}
-    exits = [as_int(facts.pop(name, None)) for name in ("exit", "exitCode")]
-    if (code := next((number for number in exits if number is not None), None)) is not None:
+    """Metadata of a call from its state's own and the part's outer one, copies of the result left out."""
+    facts: dict[str, JsonValue] = {**outer, **own} if outer else dict(own)
+    code = as_int(facts.pop("exit")) if "exit" in facts else None
+    if "exitCode" in facts:
+        other = as_int(facts.pop("exitCode"))
+        code = other if code is None else code
+    if code is not None:
         facts["exit_code"] = code
     if result is not None:
         for name in _COPIES_OF_RESULT:
             facts.pop(name, None)
-    if isinstance(attached := state.get("attachments"), list):
+    if isinstance(attached, list):
         facts["attachments"] = [attachment_text(as_object(item)) for item in attached]
     if isinstance(child := own.get("sessionId"), str):
         facts["child_session_id"] = child

@@ -6,7 +6,7 @@ session (or streams calls) at a time, and says what it could not read instead of
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Protocol, runtime_checkable
@@ -83,6 +83,17 @@ class Followed(Protocol):
         """Ids of the sessions that changed since `mark` (None: all of them), and the mark for the next time.
 
         Rows updated in place need to be noticed in the `active` sessions only.
+        """
+
+
+@runtime_checkable
+class Scanned(Protocol):
+    """A reader with a faster way to the calls, for counting them."""
+
+    def scan(self, session_ids: Sequence[str]) -> Iterator[tuple[str, list[ToolCall]]]:
+        """Every session given with its calls, without step and times; a large one in several pieces, one after another.
+
+        Tool, arguments, result, flag, status, turn, route and metadata are those of `calls`, so verdicts are the same.
         """
 
 

@@ -1,7 +1,8 @@
 """Counting every session of a store in a process of its own, so that no key waits for it.
 
 `python -m reach_tui.workspace.scan PATH [KIND]` prints one JSON array a session: id, the sums of `Counts`, tools,
-first pass. KIND says which of the transcripts in a folder.
+first pass. KIND says which of the transcripts in a folder. What was judged before comes from the index at once; a session
+that changed meanwhile comes twice. With `--words` before PATH nothing is printed: the index learns what search needs.
 """
 
 from __future__ import annotations
@@ -10,34 +11,34 @@ import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
-from itertools import groupby, islice
+from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from pathlib import Path
 
-from reach_tui.analyze.counts import SessionCounts, Tally, tally
+from reach_tui.analyze.counts import SessionCounts, tally
 from reach_tui.base.errors import ReachError, StoreError
 from reach_tui.base.jsonio import BadJson, as_int, as_object, dumps, loads
-from reach_tui.model import Counts
+from reach_tui.model import Counts, ToolCall
+from reach_tui.stores.reader import Reader, Scanned
 from reach_tui.workspace.rules import detectors
 from reach_tui.workspace.sources import Source, open_source
 
 _FIELDS = ("turns", "calls", "flagged", "failed", "hidden", "soft", "unfinished", "unreadable")
-_FIRST_CHUNK, _CHUNK = 40, 200  # sessions a read: the visible ones first
 
 
 def scan_source(source: Source) -> Iterator[SessionCounts]:
-    """The sums of every session, newest first, from the calls alone (`turns`: the last one with a call)."""
-    engine = detectors().engine
-    ids = iter([session.id for session in source.reader.sessions()])
-    size = _FIRST_CHUNK
-    while chunk := list(islice(ids, size)):
-        size = _CHUNK
-        without_calls = dict.fromkeys(chunk)
-        for session_id, calls in groupby(source.reader.calls(chunk), key=lambda call: call.session_id):
-            without_calls.pop(session_id, None)
-            yield tally((call, engine.judge(call)) for call in calls).of(session_id)
-        for session_id in without_calls:
-            yield Tally().of(session_id)
+    """The sums of every session: what the index knows at once, then what is judged anew, newest first."""
+    from reach_tui.index.scanner import scan
+
+    return scan(source.reader, detectors().engine)
+
+
+def index_source(source: Source) -> None:
+    """Put the words of what was judged into the index, for search."""
+    from reach_tui.index.words import index_words
+
+    for _ in index_words(source.reader, detectors().engine):
+        pass
 
 
 def encode(sums: SessionCounts) -> str:
@@ -65,11 +66,12 @@ def decode(line: bytes) -> SessionCounts | None:
 
 
 class ScanProcess:
-    """A running scan of one store. Iterate for the sums; `cancel` ends it at once."""
+    """A running scan of one store. Iterate for the sums (none with `words`); `cancel` ends it at once."""
 
-    def __init__(self, path: Path, kind: str | None = None) -> None:
+    def __init__(self, path: Path, kind: str | None = None, *, words: bool = False) -> None:
+        named = [os.fspath(path), *([kind] if kind else [])]
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "reach_tui.workspace.scan", os.fspath(path), *([kind] if kind else [])],
+            [sys.executable, "-m", "reach_tui.workspace.scan", *(["--words"] if words else []), *named],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -97,8 +99,14 @@ def main(arguments: list[str]) -> int:
     with contextlib.suppress(OSError, AttributeError):
         os.nice(10)
     out = sys.stdout.buffer
+    words = arguments[0] == "--words"
+    named = arguments[1:] if words else arguments
     try:
-        for sums in scan_source(open_source(Path(arguments[0]), *arguments[1:2])):
+        source = open_source(Path(named[0]), *named[1:2])
+        if words:
+            index_source(source)
+            return 0
+        for sums in scan_source(source):
             out.write(encode(sums).encode() + b"\n")
             out.flush()
     except BrokenPipeError:

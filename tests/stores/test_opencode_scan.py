@@ -1,0 +1,114 @@
+"""opencode's faster way to the calls gives the same ones as the exact way, but for step, times and copies."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from reach_tui.analyze.counts import tally
+from reach_tui.detect import default_engine
+from reach_tui.model import ToolCall
+from reach_tui.stores import opencode_scan
+from reach_tui.stores.catalog import open_store
+from reach_tui.stores.reader import Scanned
+
+_DATA = Path(__file__).resolve().parents[1] / "data" / "opencode"
+RECORDED = sorted(_DATA.rglob("*.db"))
+
+
+def _key(call: ToolCall) -> str:
+    left_out: dict[str, Any] = {"step": 0, "started_at": None, "duration_ms": None, "copy_of": None, "visible": True}
+    return repr(replace(call, metadata=dict(sorted(call.metadata.items())), **left_out))
+
+
+def compare(path: Path) -> int:
+    """Holds the two ways against each other; how many calls there were."""
+    reader = open_store(path).reader
+    assert isinstance(reader, Scanned)
+    ids = [session.id for session in reader.sessions()]
+    scanned: dict[str, list[ToolCall]] = {}
+    for session, calls in reader.scan(ids):
+        scanned.setdefault(session, []).extend(calls)
+    assert sorted(scanned) == sorted(ids)
+    engine = default_engine()
+    seen = 0
+    for session in ids:
+        exact = list(reader.calls([session]))
+        assert Counter(map(_key, exact)) == Counter(map(_key, scanned[session]))
+        verdicts = {call.key: engine.judge(call) for call in exact}
+        assert all(engine.judge(call) == verdicts[call.key] for call in scanned[session])
+        sums = [tally((call, verdicts[call.key]) for call in calls).of(session) for calls in (exact, scanned[session])]
+        assert sums[0] == sums[1]
+        seen += len(exact)
+    return seen
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=lambda path: str(path.relative_to(_DATA)))
+def test_recordings(path: Path) -> None:
+    assert compare(path)
+
+
+@pytest.mark.shared
+def test_every_recording(shared: Path) -> None:
+    found = [path for kind in ("opencode", "kilo") for path in sorted((shared / "real_traces" / kind).rglob("*.db"))]
+    assert sum(compare(path) for path in found) > 300
+
+
+def test_a_large_session_comes_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opencode_scan, "_CALLS_AT_ONCE", 3)
+    assert compare(RECORDED[0])
+
+
+HOSTILE: list[Any] = [
+    {"type": "tool", "tool": "bash"},
+    {"type": "tool", "tool": "", "state": {"status": "completed", "input": {"a": 1}, "output": "x"}},
+    {"type": "tool", "tool": 3, "state": {"status": 4, "input": [1], "output": {"a": 1}}},
+    {"type": "tool", "tool": "bash", "state": []},
+    {"type": "tool", "tool": "bash", "state": {"status": "error", "input": {"a": 1}, "error": {"message": "gone"}}},
+    {"type": "tool", "tool": "bash", "state": {"status": "error", "input": {"a": 1}}},
+    {"type": "tool", "tool": "bash", "state": {"status": "running", "input": {"a": 1}, "output": "so far"}},
+    {"type": "tool", "tool": "bash", "state": {"status": "strange", "input": {"a": 1}}},
+    {"type": "tool", "tool": "bash", "state": {"status": "completed", "input": "{\"command\": \"ls\"}", "output": "x"}},
+    {"type": "tool", "tool": "bash", "state": {"status": "completed", "input": {}, "raw": "{", "output": "x"}},
+    {"type": "tool", "tool": "invalid", "state": {"status": "completed", "input": {"tool": "x", "error": "JSON"},
+     "output": "x"}},
+    {"type": "tool", "tool": "bash", "callID": "01ARZ3NDEKTSV4RRFFQ69G5FAV",
+     "metadata": {"exit": 3, "x": 1}, "state": {"status": "completed", "input": {"command": "ls"}, "output": "é\ud83d",
+     "metadata": {"exit": True, "exitCode": 2.0, "output": "é", "sessionId": "ses_x"},
+     "attachments": [{"type": "file"}, 3]}},
+    {"type": "tool", "tool": "bash", "state": {"status": "completed", "input": {"command": "ls"}, "attachments": {},
+     "output": "x\n<bash_metadata>\nbash tool terminated command after exceeding timeout 10 ms\n</bash_metadata>",
+     "metadata": {"exit": None}}},
+    {"type": "text", "text": 'the "tool" of choice'},
+]  # fmt: skip
+
+
+def test_rows_of_any_shape(tmp_path: Path) -> None:
+    path = tmp_path / "opencode.db"
+    shutil.copy(next(one for one in RECORDED if one.name == "opencode-1.2.20.db"), path)
+    connection = sqlite3.connect(path)
+    session, message = connection.execute("SELECT session_id, message_id FROM part LIMIT 1").fetchone()
+    columns = [row[1] for row in connection.execute("PRAGMA table_info(part)")]
+    texts: list[Any] = [json.dumps(value) for value in HOSTILE]
+    texts += [json.dumps(value, indent=1) for value in HOSTILE]
+    texts += ['{"type": "tool"', b'{"type":"tool","tool":"b\xff","state":{}}', "[" * 2000 + '"tool"', '"tool"']
+    texts += [msgspec.json.encode({"type": "tool", "tool": "x", "state": {"input": {"n": 1}, "output": "y"}})]
+    for number, text in enumerate(texts):
+        row = {"id": f"prt_z{number:03}", "message_id": message if number % 3 else "gone", "session_id": session,
+               "time_created": 0, "time_updated": 0, "data": text}  # fmt: skip
+        names = [name for name in row if name in columns]
+        marks = ",".join("?" * len(names))
+        connection.execute(f"INSERT INTO part ({','.join(names)}) VALUES ({marks})", [row[name] for name in names])
+    error = json.dumps({"role": "assistant", "error": {"name": "MessageAbortedError", "data": {}}})
+    connection.execute("UPDATE message SET data = ? WHERE id = ?", (error, message))
+    connection.commit()
+    connection.close()
+    assert compare(path) > len(texts) / 2

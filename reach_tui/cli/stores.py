@@ -107,7 +107,7 @@ def _record(traces: Traces, source: Source) -> Record:
 def _readable(record: Record) -> str:
     if not record["readable"]:
         return f"no: {record['problem']}"
-    return "yes" if record["verified"] else "yes, unverified mapping"
+    return "yes" if record["verified"] else "yes, unverified"
 
 
 def _number(value: object) -> str:

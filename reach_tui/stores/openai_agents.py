@@ -32,7 +32,7 @@ class OpenaiAgentsReader(PagingReader):
     flag_meaning: ClassVar[str] = (
         "The store has no error flag: calls are unknown, but for tools that the provider ran and that failed there."
     )
-    versions_tried: ClassVar[tuple[str, ...]] = ("0.3.3", "0.24.0")
+    versions_tried: ClassVar[tuple[str, ...]] = ("0.24.0",)
     not_recorded: ClassVar[str] = (
         "Any flag; durations; the tools that were offered; calls that were open when the program was killed."
     )

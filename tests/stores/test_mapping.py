@@ -263,6 +263,14 @@ def test_repeated_ids_orphans_and_calls_without_a_name(build: Build) -> None:
     assert told == calls
 
 
+def test_parents_in_a_ring_are_cut_and_said(build: Build) -> None:
+    sessions = "INSERT INTO s VALUES ('b', 'c'), ('c', 'b'), ('d', 'b');"
+    reader = build(TABLES + sessions, ONE.replace('title = "t"', 'parent = "t"'))
+    parents = {one.id: (one.parent_id, one.own_work, len(one.notes)) for one in reader.sessions()}
+    assert parents == {"a": ("one", False, 0), "b": (None, True, 1), "c": (None, True, 1), "d": ("b", False, 0)}
+    assert all(reader.session(one.id) == one for one in reader.sessions())
+
+
 def test_arguments_that_are_no_json_stay_text(build: Build) -> None:
     reader = build(rows([{"type": "call", "id": "c", "name": "run", "input": '{"cut": '}]), ONE)
     (call,) = reader.calls()

@@ -103,6 +103,7 @@ class Document(Strict):
     not_recorded: str = ""
     source: str = ""
     verified: bool = False
+    basis: Literal["read", "told"] = "read"
     version: str = "mapped"
     without: list[str] = []
     recognise: dict[str, list[str]] = Field(min_length=1)

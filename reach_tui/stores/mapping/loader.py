@@ -127,6 +127,7 @@ class _Builder:
             not_recorded=found.not_recorded,
             source=found.source,
             verified=found.verified,
+            basis=found.basis,
             recognise={table: tuple(columns) for table, columns in found.recognise.items()},
             without=tuple(found.without),
             version=found.version,

@@ -132,6 +132,8 @@ class StoreMapping:
     source: str
     """Where the facts in the file come from."""
     verified: bool
+    basis: str
+    """What an unverified one rests on: `read` in the program's source, or `told` by others."""
     recognise: Mapping[str, tuple[str, ...]]
     without: tuple[str, ...]
     version: str

@@ -12,6 +12,7 @@ from reach_tui.base.jsonio import BadJson, JsonValue, as_int
 from reach_tui.base.sqlite import Schema, reading, schema_of, stamp, text_of
 from reach_tui.model import Session, Step, StepKind, Tokens, ToolCall
 from reach_tui.stores.content import Narrator
+from reach_tui.stores.kin import cut, in_rings
 from reach_tui.stores.mapping.expression import Expression, Row, Value, first, word_of
 from reach_tui.stores.mapping.loader import check
 from reach_tui.stores.mapping.model import Part, Rows, SessionMap, StoreMapping
@@ -49,11 +50,18 @@ class MappedReader:
 
     def sessions(self) -> Iterator[Session]:
         """Every session, newest first, from the session's rows alone."""
-        yield from sorted(self._sessions(), key=lambda one: (one.started_at or 0, one.id), reverse=True)
+        found = self._sessions()
+        ringed = in_rings({one.id: one.parent_id for one in found if one.parent_id})
+        ordered = sorted(found, key=lambda one: (one.started_at or 0, one.id), reverse=True)
+        yield from (cut(one, ringed) for one in ordered)
 
     def session(self, session_id: str) -> Session | None:
         """One session by its id."""
-        return next((one for one in self._sessions(session_id) if one.id == session_id), None)
+        found = next((one for one in self._sessions(session_id) if one.id == session_id), None)
+        if found is None or found.parent_id is None:
+            return found
+        parents = {one.id: one.parent_id for one in self._sessions() if one.parent_id}
+        return cut(found, in_rings(parents))
 
     def _sessions(self, session_id: str | None = None) -> list[Session]:
         told = self.mapping.session
@@ -111,7 +119,7 @@ class MappedReader:
         return narrator.troubles
 
     def _tell(self, narrator: Narrator) -> Iterator[Step]:
-        if self.session(narrator.session_id) is None:
+        if not any(one.id == narrator.session_id for one in self._sessions(narrator.session_id)):
             return
         pieces = self._pieces(narrator.session_id)
         answers = _pair(pieces)

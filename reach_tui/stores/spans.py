@@ -84,6 +84,8 @@ class Story:
         self.offered: dict[str, JsonValue] = {}
         """Every tool that a model span of the session offered, by name."""
         self._seen: Counter[Fingerprint] = Counter()
+        self._asked: set[str] = set()
+        """Ids of the calls that model spans asked for."""
         self._open: dict[str, list[Asked]] = {}
         """Calls without a result, by id."""
 
@@ -155,7 +157,8 @@ class Story:
         for place, entry in enumerate(span.said):
             mark = fingerprint(entry)
             counts[mark] += 1
-            if any(mark) and counts[mark] > self._seen[mark]:
+            ours = bool(entry.requests) and all(one.id in self._asked for one in entry.requests)
+            if any(mark) and not ours and counts[mark] > self._seen[mark]:
                 self._seen[mark] = counts[mark]
                 fresh.append((place, entry))
         history = max((place for place, entry in fresh if entry.requests or _assistant(entry)), default=-1)
@@ -180,6 +183,7 @@ class Story:
         items = []
         for entry in span.answered:
             self._seen[fingerprint(entry)] += 1
+            self._asked.update(one.id for one in entry.requests if one.id)
             items += [Said(kind, text, span.end) for kind, text in entry.said if text.strip()]
             if entry.fault is not None:
                 items.append(Said(StepKind.RAW, entry.raw, span.end, trouble="unreadable message", where=span.id))

@@ -40,8 +40,8 @@ def faults(truth: list[dict[str, Any]], found: list[ToolCall]) -> list[tuple[obj
         if call.flagged != want["flagged"]:
             wrong.append(("flag", want["call_id"], want["flagged"], call.flagged))
         kept = want.get("has_result") and want.get("result_kept", True)
-        elsewhere = want.get("has_result") is False and bool(want.get("result_head"))  # an error, but not as a result
-        if kept is not None and bool(call.result) != (kept or elsewhere):
+        elsewhere = want.get("has_result") is False and bool(want.get("result_head"))  # shown or not
+        if kept is not None and not elsewhere and bool(call.result) != kept:
             wrong.append(("has result", want["call_id"], want["has_result"]))
         head = "".join((want.get("result_head") or "").split())[:60]
         if head and call.result and head not in "".join(call.result.text.split()):

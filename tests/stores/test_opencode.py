@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from reach_tui.base.errors import NotRecognised, SchemaUnknown
+from reach_tui.base.errors import SchemaUnknown
+from reach_tui.base.sqlite import Schema
 from reach_tui.model import Step, StepKind, ToolCall
 from reach_tui.stores.catalog import open_store
 from reach_tui.stores.opencode import OpencodeReader
@@ -325,8 +326,8 @@ def test_kilo_is_not_claimed(build_opencode: Build) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE kilo_board (id)")
     connection.close()
-    with pytest.raises(NotRecognised):
-        open_store(path)
+    assert OpencodeReader.recognise(Schema({"session": frozenset({"id"}), "kilo_board": frozenset()}, 0), path) is None
+    assert open_store(path).reader.kind == "kilo"
 
 
 @pytest.mark.shared

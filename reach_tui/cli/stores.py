@@ -16,7 +16,7 @@ from reach_tui.workspace import Source
 
 COLUMNS = (
     Column("path", lambda record: "/".join(Path(str(record["path"] or "-")).parts[-2:]), weight=2),
-    Column("store", lambda record: str(record["store"] or "-"), width=9),
+    Column("store", lambda record: str(record["store"] or "-"), width=13),
     Column("version", lambda record: str(record["version"] or "-"), width=16),
     Column("sessions", lambda record: _number(record["sessions"]), width=9, right=True),
     Column("calls", lambda record: _number(record["calls"]), width=10, right=True),

@@ -33,8 +33,8 @@ file instead of a reader ([mapping.md](mapping.md)).
 _PLACES = """
 ## Where they are looked for
 
-Without a path, in your home, by each system's rules; `~` is your home, `.` the working folder. `reach-tui stores
---all` names what is absent. `XDG_DATA_HOME` and `XDG_CONFIG_HOME` are followed, `APPDATA` and `LOCALAPPDATA` on
+Without a path, in your home, by each system's rules; `~` is your home, `.` the working folder. What is absent is named
+by `reach-tui stores --all`. `XDG_DATA_HOME` and `XDG_CONFIG_HOME` are followed, and `APPDATA` and `LOCALAPPDATA` on
 Windows.
 """
 _FLAGS = """

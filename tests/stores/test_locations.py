@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from reach_tui.stores.catalog import BUILT_IN, TRANSCRIPTS
 from reach_tui.stores.locations import LOCATIONS, Home, places
 from reach_tui.stores.mapping.loader import bundled
+from reach_tui.workspace.sources import open_paths
 
 EVERYWHERE = {
     "peri": ".peri/threads/threads.db",
@@ -132,3 +134,44 @@ def test_nothing_is_read_and_odd_things_in_the_way_are_no_fault(tmp_path: Path) 
     (tmp_path / ".phoenix").symlink_to(tmp_path / ".phoenix")
     environ = {"CODEX_HOME": "\x00", "LLM_USER_PATH": "x" * 5000}
     assert "peri" not in found(Home(tmp_path, "linux", environ, tmp_path))
+
+
+RECORDED = {
+    "claude_code": ("claude_code/*.jsonl", ".claude/projects/-p"),
+    "codex": ("codex/main/sessions", ".codex"),
+    "gemini_cli": ("gemini_cli/*.jsonl", ".gemini/tmp/p/chats"),
+    "qwen_code": ("qwen_code/*.jsonl", ".qwen/projects/-p/chats"),
+    "pi": ("pi/*.jsonl", ".pi/agent/sessions/--p--"),
+    "kilo": ("kilo/kilo-7.7.9.db", ".local/share/kilo/kilo.db"),
+    "opencode": ("opencode/opencode-1.2.20.db", ".local/share/opencode/opencode.db"),
+    "hermes": ("hermes/hermes-0.19.0-state.db", ".hermes/state.db"),
+    "llm": ("llm/llm-0.36.db", ".config/io.datasette.llm/logs.db"),
+    "phoenix": ("phoenix/phoenix-langgraph.db", ".phoenix/phoenix.db"),
+    "agentsview": ("agentsview/agentsview-0.46.1.db", ".agentsview/sessions.db"),
+    "google_adk": ("google_adk/google-adk-2.13.0-database.db", "work/.adk/session.db"),
+    "mlflow": ("mlflow/mlflow-langgraph.db", "work/mlflow.db"),
+    "langgraph": ("langgraph/langgraph-default-errors.db", "work/checkpoints.sqlite"),
+}
+
+
+@pytest.mark.shared
+def test_a_home_with_every_program(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is found in the places is opened by the reader of that kind, and everything is found."""
+    for pattern, name in RECORDED.values():
+        source, target = shared / "real_traces" / pattern, tmp_path / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_file():
+            shutil.copyfile(source, target)
+            continue
+        for path in source.parent.glob(source.name):
+            copy = shutil.copytree if path.is_dir() else shutil.copyfile
+            target.mkdir(parents=True, exist_ok=True)
+            copy(path, target / path.name)
+    for variable in (*VARIABLES, "OPENCODE_DB", "KILO_DB"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path / "work")
+    opened = open_paths(())
+    assert opened.problems == ()
+    assert sorted(source.kind for source in opened.sources) == sorted(RECORDED)
+    assert all(any(source.reader.calls()) for source in opened.sources)

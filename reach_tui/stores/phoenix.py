@@ -11,7 +11,7 @@ from reach_tui.base.jsonio import JsonValue, as_object, as_text, shallow
 from reach_tui.base.sqlite import Connection, Schema, columns_of, reading, selection, text_of
 from reach_tui.model import Session
 from reach_tui.stores.content import content_text, json_text
-from reach_tui.stores.openai_messages import Entry
+from reach_tui.stores.openai_messages import Entry, Request
 from reach_tui.stores.reader import Recognition
 from reach_tui.stores.span_messages import answer_entries, decoded_text, fingerprint, request_entries
 from reach_tui.stores.span_routes import documents_route, query_text, recorded_route
@@ -187,6 +187,9 @@ def _take(span: Span, value: JsonValue) -> None:
 
 def _take_tool(span: Span, attributes: dict[str, JsonValue], gen_ai: dict[str, JsonValue]) -> None:
     tool = as_object(attributes.get("tool"))
+    if not tool and not gen_ai and span.name.startswith("handoff to "):  # OpenAI Agents: its call is the model's own
+        span.kind = "HANDOFF"
+        return
     span.tool = as_text(tool.get("name")) or as_text(gen_ai.get("name")) or span.name
     span.schema = decoded_text(tool.get("parameters"))
     call = as_object(attributes.get("tool_call"))
@@ -210,8 +213,14 @@ def _take_model(span: Span, model: dict[str, JsonValue]) -> None:
     span.said = request_entries(said if said else span.input)
     span.answered = answer_entries(answered)
     written = answer_entries(span.output)
-    known = {request.id for entry in span.answered for request in entry.requests}
     if not any(any(fingerprint(entry)) for entry in span.answered):
         span.answered = written
-    elif missing := [one for entry in written for one in entry.requests if one.id not in known]:
-        span.answered.append(Entry("", requests=missing))  # broken arguments: LangChain's tracer leaves the call out
+    elif missing := _unlisted(span.answered, written):
+        span.answered.append(Entry("", requests=missing))
+
+
+def _unlisted(listed: list[Entry], written: list[Entry]) -> list[Request]:
+    """Calls of the raw output that the listed messages lack: LangChain's tracer leaves out broken arguments."""
+    known = [request for entry in listed for request in entry.requests]
+    ids, names = {one.id for one in known}, {one.name for one in known if not one.id}
+    return [one for entry in written for one in entry.requests if one.id not in ids and one.name not in names]

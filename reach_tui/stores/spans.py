@@ -20,7 +20,7 @@ from reach_tui.stores.telling import Asked, Said, TellingReader, arguments_of, n
 
 OTHER_KINDS = ("CHAIN", "AGENT", "EMBEDDING", "WORKFLOW", "TASK", "PARSER", "PROMPT", "MEMORY")
 """Kinds whose payload repeats what model and tool spans hold: not read, but for a trace's first span."""
-_SHOWN = ("GUARDRAIL", "EVALUATOR")
+_SHOWN = ("GUARDRAIL", "EVALUATOR", "HANDOFF")
 
 
 @dataclass(slots=True)
@@ -123,9 +123,7 @@ class Story:
                         self._open.setdefault(one.asked.id, []).append(one.asked)
                         events.append((end, one.asked))
             elif span.kind in _SHOWN:
-                events.append(
-                    (begin, Said(StepKind.NOTE, f"{span.kind.lower()} {span.name}: {json_text(span.output)}"))
-                )
+                events.append((begin, Said(StepKind.NOTE, _shown(span), span.start)))
             if span.status == "ERROR" and span.kind != "TOOL" and span.id not in failed_inside:
                 text = ": ".join(filter(None, (span.name, span.message or span.exception)))
                 events.append((end, Said(StepKind.ERROR, text, span.end)))
@@ -205,6 +203,12 @@ class Story:
             text = answers[-1].said[-1][1] if answers and answers[-1].said else json_text(root.output)
             if text.strip():
                 events.append((0, Said(StepKind.ASSISTANT, text, root.end)))
+
+
+def _shown(span: Span) -> str:
+    text = json_text(span.output)
+    name = span.name if span.kind == "HANDOFF" else f"{span.kind.lower()} {span.name}"
+    return f"{name}: {text}" if text else name
 
 
 def _ancestors(span: Span, by_id: dict[str, Span]) -> Iterator[Span]:

@@ -192,6 +192,16 @@ def test_broken_arguments_are_found_in_the_raw_output(build: Build) -> None:
     assert (call.tool, call.arguments, bool(call.problem)) == ("convert", '{"amount": 1, "to', True)
 
 
+def test_a_listed_call_without_an_id_is_not_doubled_by_the_raw_output(build: Build) -> None:
+    one = model(1, [user("go")], [asks(("", "look", {"q": 1}))])
+    one["attributes"]["output"] = {
+        "value": json.dumps({"output": [{"type": "function_call", "call_id": "c1", "name": "look", "arguments": "{}"}]})
+    }
+    handoff = span("handoff to billing", "TOOL", 2)
+    steps, _ = told(build([root(), one, handoff]))
+    assert steps == [("user", "go"), ("call", "look"), ("note", "handoff to billing")]
+
+
 def test_two_tracers_of_one_request_are_one(build: Build) -> None:
     asked = asks(("c1", "look", {"q": 1}), text="hm")
     outer = model(1, [user("go")], [asked])

@@ -25,7 +25,9 @@ def open_folder(folder: Path) -> Iterator[Opened | StoreError]:
     """One reader a kind of transcript in a folder, and what is wrong with those that cannot be read."""
     kinds: dict[str, list[str]] = {}
     for found in transcripts_in(folder):
-        if found.unsupported is None:
+        if isinstance(found, StoreUnreadable):
+            yield found
+        elif found.unsupported is None:
             kinds.setdefault(found.kind, []).append(found.version)
         else:
             yield _unknown(found)

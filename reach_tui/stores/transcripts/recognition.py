@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from reach_tui.base.errors import StoreUnreadable
 from reach_tui.base.text import one_line
 from reach_tui.stores.catalog import transcript_targets
 from reach_tui.stores.discover import transcript_candidates
@@ -70,15 +72,16 @@ def _recognised(path: Path) -> Transcript | None:
     return None
 
 
-def transcripts_in(folder: Path) -> list[Transcript]:
-    """Every transcript in a folder and below it, sorted by path."""
-    return _recognised_among(transcript_candidates(folder))
+def transcripts_in(folder: Path) -> Iterator[Transcript | StoreUnreadable]:
+    """Every transcript in a folder and below it, sorted by path, and what may be one and cannot be read."""
+    for path in transcript_candidates(folder):
+        if (found := recognise(path)) is not None:
+            yield found
+        elif path.is_file() and not os.access(path, os.R_OK):
+            yield StoreUnreadable("no permission to read it", path, "check owner and mode")
 
 
 def of_kind(kind: str, paths: Iterable[Path]) -> list[Path]:
     """The files among `paths` that are transcripts of that kind, in the same order."""
-    return [found.path for found in _recognised_among(paths) if found.kind == kind and found.unsupported is None]
-
-
-def _recognised_among(paths: Iterable[Path]) -> list[Transcript]:
-    return [found for path in paths if (found := recognise(path)) is not None]
+    found = [known for path in paths if (known := recognise(path)) is not None]
+    return [known.path for known in found if known.kind == kind and known.unsupported is None]

@@ -139,7 +139,7 @@ class OpencodeReader:
                 yield step.call
 
     def scan(self, session_ids: Sequence[str]) -> Iterator[tuple[str, list[ToolCall]]]:
-        """The calls of each session for counting, without step, times and copies; verdicts on them are the same."""
+        """The calls of each session for counting: `step` is 0, and `visible` says nothing."""
         for start in range(0, len(session_ids), _SESSIONS_AT_ONCE):
             some = session_ids[start : start + _SESSIONS_AT_ONCE]
             with reading(self.path) as connection:

@@ -91,9 +91,9 @@ class Scanned(Protocol):
     """A reader with a faster way to the calls, for counting them."""
 
     def scan(self, session_ids: Sequence[str]) -> Iterator[tuple[str, list[ToolCall]]]:
-        """Every session given with its calls, without step and times; a large one in several pieces, one after another.
+        """Every session given with its calls, in any order; a large one in several pieces, one after another.
 
-        Tool, arguments, result, flag, status, turn, route and metadata are those of `calls`, so verdicts are the same.
+        The calls are those of `calls` but for `step`, which may be 0, and `visible`, which says nothing.
         """
 
 

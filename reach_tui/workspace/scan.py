@@ -1,8 +1,9 @@
 """Counting every session of a store in a process of its own, so that no key waits for it.
 
 `python -m reach_tui.workspace.scan PATH [KIND]` prints one JSON array a session: id, the sums of `Counts`, tools,
-first pass. KIND says which of the transcripts in a folder. What was judged before comes from the index at once; a session
-that changed meanwhile comes twice. With `--words` before PATH nothing is printed: the index learns what search needs.
+first pass. KIND says which of the transcripts in a folder. What was judged before comes from the index at once; a
+session that changed meanwhile comes twice. With `--words` before PATH nothing is printed: the index learns what search
+needs.
 """
 
 from __future__ import annotations
@@ -11,15 +12,13 @@ import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from operator import itemgetter
+from collections.abc import Iterator
 from pathlib import Path
 
-from reach_tui.analyze.counts import SessionCounts, tally
+from reach_tui.analyze.counts import SessionCounts
 from reach_tui.base.errors import ReachError, StoreError
 from reach_tui.base.jsonio import BadJson, as_int, as_object, dumps, loads
-from reach_tui.model import Counts, ToolCall
-from reach_tui.stores.reader import Reader, Scanned
+from reach_tui.model import Counts
 from reach_tui.workspace.rules import detectors
 from reach_tui.workspace.sources import Source, open_source
 

@@ -1,4 +1,4 @@
-"""opencode's faster way to the calls gives the same ones as the exact way, but for step, times and copies."""
+"""opencode's faster way to the calls gives the same ones as the exact way, but for their steps."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RECORDED = sorted(_DATA.rglob("*.db"))
 
 
 def _key(call: ToolCall) -> str:
-    left_out: dict[str, Any] = {"step": 0, "started_at": None, "duration_ms": None, "copy_of": None, "visible": True}
+    left_out: dict[str, Any] = {"step": 0, "visible": True}
     return repr(replace(call, metadata=dict(sorted(call.metadata.items())), **left_out))
 
 

@@ -23,7 +23,7 @@ class SessionPage:
         self.session_id = session_id
         self.no = 0
         """0: nothing is written, since a later look's outcome is there, or the id cannot be kept as it is."""
-        self._known: dict[str, tuple[int, int]] = {}
+        self._known: dict[str, tuple[int, int, tuple[object, ...]]] = {}
         if scrub_surrogates(session_id) != session_id:
             return
         index.begin()
@@ -39,8 +39,10 @@ class SessionPage:
             self.no = int(cursor.lastrowid or 0)
         elif row[1] <= index.epoch:
             self.no = int(row[0])
-            found = execute("SELECT key, id, text FROM call WHERE session = ?", (self.no,)).fetchall()
-            self._known = {key: (number, text) for key, number, text in found}
+            found = execute(
+                "SELECT key, id, text, step, started_at, duration_ms, copied FROM call WHERE session = ?", (self.no,)
+            ).fetchall()
+            self._known = {row[0]: (row[1], row[2], row[3:]) for row in found}
             if found:
                 execute("DELETE FROM call WHERE session = ?", (self.no,))
 
@@ -54,12 +56,16 @@ class SessionPage:
         call_id, step, turn, flagged, failed, soft, copied, started, duration, size, text = facts
         tool, target, category, subcategory, rule = map(self.index.name, names)
         short = short_key(self.session_id, scrub_surrogates(key))
-        number, known_text = self._known.pop(short, (None, None))
+        number, known_text, exact = self._known.pop(short, (None, None, ()))
+        if number is not None and known_text != text:
+            number = None
+        elif step is None and exact:
+            step, started, duration, copied = exact
         values = (
             self.no, short, call_id, step, turn, tool, target, flagged, failed, soft, copied, category, subcategory,
             rule, started, duration, size, text,
         )  # fmt: skip
-        return (number if known_text == text else None, *values, checksum(*values))
+        return (number, *values, checksum(*values))
 
     def finish(self, sums: SessionCounts, state: str | None) -> None:
         """Keep the sums."""

@@ -52,14 +52,15 @@ class CallRow:
     session_id: str
     key: str
     call_id: str
-    step: int
+    step: int | None
+    """Like times and `copied` None until the words are indexed, where a store is counted the faster way."""
     turn: int
     tool: str
     target: str | None
     flagged: bool | None
     failed: bool | None
     soft: bool
-    copied: bool
+    copied: bool | None
     """A stored copy of another call."""
     category: str | None
     subcategory: str | None
@@ -344,7 +345,7 @@ def _call_row(session_id: str, row: tuple[Any, ...], names: dict[int, str]) -> C
 
     return CallRow(
         session_id, whole_key(session_id, one["key"]), one["call_id"], one["step"], one["turn"], name("tool") or "",
-        name("target"), truth("flagged"), truth("failed"), bool(one["soft"]), bool(one["copied"]), name("category"),
+        name("target"), truth("flagged"), truth("failed"), bool(one["soft"]), truth("copied"), name("category"),
         name("subcategory"), name("rule"), one["started_at"], one["duration_ms"], one["result_bytes"],
     )  # fmt: skip
 

@@ -6,12 +6,14 @@ import time
 from collections.abc import Collection, Iterator
 from itertools import islice
 
-from reach_tui.index.scanner import Judge
-from reach_tui.index.schema import IndexBroken
-from reach_tui.index.store import FRESH, Index, whole_key
+from reach_tui.index.scanner import EXACT, Judge, by_session, exact_facts
+from reach_tui.index.schema import IndexBroken, checksum
+from reach_tui.index.store import CALL, FRESH, Index, whole_key
 from reach_tui.index.text import indexed_text, text_mark
+from reach_tui.model import ToolCall
 from reach_tui.stores.reader import Reader
 
+_KEY = CALL.index("key")
 _AT_ONCE = 40  # sessions read at a time
 _COMMIT_SECONDS = 0.25
 _WASTE = 50_000  # entries of calls that are gone, over twice those that are there, before all is indexed anew
@@ -55,44 +57,48 @@ def _drop_waste(index: Index) -> None:
 
 def _fill(reader: Reader, index: Index, names: list[str]) -> None:
     """Index the calls of some sessions that are not yet; each session in the transaction that says so."""
-    current: str | None = None
-    wanted: dict[str, tuple[int, int]] = {}
-    seen: set[str] = set()
+    waiting: dict[str, tuple[object, ...]] = {}
     begun = time.monotonic()
-    for call in reader.calls(names):
-        if call.session_id != current:
-            if current is not None:
-                _close(index, current)
-                if time.monotonic() - begun > _COMMIT_SECONDS:
-                    index.commit()
-                    begun = time.monotonic()
-            current = call.session_id
-            seen.add(current)
-            wanted = _open(index, current)
-        number, text = wanted.get(call.key, (0, 0))
-        if number and text == text_mark(call):
-            with index.guarded():
-                values = (number, indexed_text(call).replace("\0", " "))
-                index.connection.execute("INSERT INTO words (rowid, body) VALUES (?, ?)", values)
-    if current is not None:
-        _close(index, current)
-    for name in names:
-        if name not in seen:  # its calls are gone since it was judged
-            index.begin()
-            _close(index, name)
+    for session_id, calls in by_session(reader.calls(names), names):
+        index.begin()
+        waiting = _open(index, session_id)
+        for call in calls:
+            row = waiting.pop(call.key, None)
+            if row is not None:
+                _add(index, call, row)
+        _close(index, session_id)
+        if time.monotonic() - begun > _COMMIT_SECONDS:
+            index.commit()
+            begun = time.monotonic()
     index.commit()
 
 
-def _open(index: Index, session_id: str) -> dict[str, tuple[int, int]]:
-    """The calls of a session that are not indexed yet, by key: number and text mark."""
-    index.begin()
+def _open(index: Index, session_id: str) -> dict[str, tuple[object, ...]]:
+    """The rows of a session's calls that are not indexed yet, by key: number, then the columns in order."""
     query = (
-        "SELECT c.key, c.id, c.text FROM session s JOIN call c ON c.session = s.no "
+        f"SELECT c.id, {', '.join(f'c.{name}' for name in CALL)} FROM session s JOIN call c ON c.session = s.no "
         "WHERE s.id = ? AND c.id > coalesce(s.words_to, 0)"
     )
     with index.guarded():
         rows = index.connection.execute(query, (session_id,)).fetchall()
-    return {whole_key(session_id, key): (number, text) for key, number, text in rows}
+    return {whole_key(session_id, row[1 + _KEY]): row for row in rows}
+
+
+def _add(index: Index, call: ToolCall, row: tuple[object, ...]) -> None:
+    """A call's words, and what counting it the faster way left out; nothing if its text is another by now."""
+    values = dict(zip(CALL, row[1:], strict=True))
+    if values["text"] != text_mark(call):
+        return
+    with index.guarded():
+        index.connection.execute(
+            "INSERT INTO words (rowid, body) VALUES (?, ?)", (row[0], indexed_text(call).replace("\0", " "))
+        )
+        if values["step"] is None:
+            values.update(zip(EXACT, exact_facts(call), strict=True))
+            changed = (*(values[name] for name in EXACT), checksum(*values.values()), row[0])
+            index.connection.execute(
+                f"UPDATE call SET {', '.join(f'{n} = ?' for n in EXACT)}, crc = ? WHERE id = ?", changed
+            )
 
 
 def _close(index: Index, session_id: str) -> None:

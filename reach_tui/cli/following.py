@@ -30,7 +30,7 @@ class Following:
         self._workspace = workspace
         self._session_ids = session_ids or None
         self._wants = wants
-        self._followers: dict[Path, tuple[Source, CallFollower]] = {}
+        self._followers: dict[tuple[Path, str], tuple[Source, CallFollower]] = {}
         self._said: dict[Path, str | None] = {}
         self._next_scan = 0.0
 
@@ -43,7 +43,8 @@ class Following:
                 self._scan(began_now=True)
             for source, calls in self._followers.values():
                 found = calls.poll()
-                self._say_once(source.path, calls.notice)
+                shared = source.path.is_dir()  # the folder may hold transcripts of several programs
+                self._say_once(source.path / source.kind if shared else source.path, calls.notice)
                 if found and (records := self._records(source, found)):
                     yield records
             pause(begun)
@@ -55,8 +56,9 @@ class Following:
             for problem in found.problems:
                 self._say_once(Path(problem.where or ""), f"{problem.line()} — waiting for it")
             for source in found.sources:
-                if source.path not in self._followers:
-                    self._followers[source.path] = (source, CallFollower(source, self._session_ids, new=began_now))
+                place = source.path, source.kind
+                if place not in self._followers:
+                    self._followers[place] = (source, CallFollower(source, self._session_ids, new=began_now))
         self._next_scan = time.monotonic() + (_RESCAN if self._followers else 0.0)
 
     def _say_once(self, path: Path, notice: str | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -30,7 +31,7 @@ class TracePath(click.Path):
         """An empty path would be the current folder: in a script it is an unset variable."""
         if value == "":
             self.fail("an empty path", param, ctx)
-        return super().convert(value, param, ctx)
+        return Path(os.fsdecode(value))  # nothing is asked of it here: a dead mount would never answer
 
 
 path_argument = click.argument("path", type=TracePath())
@@ -54,7 +55,7 @@ class Traces:
             settings = dataclasses.replace(settings, labels=labels_file)
         self.paths = tuple(paths)
         self.workspace = Workspace(self.paths, settings, by=by)
-        self.broken: set[Path] = set()
+        self.broken: set[tuple[Path, str]] = set()
         for problem in (*self.workspace.rule_mistakes, *self.workspace.found.problems) if aloud else ():
             say(problem.line())
 
@@ -75,7 +76,7 @@ class Traces:
     def blame(self, source: Source, error: ReachError) -> None:
         """Say what is wrong with a trace and remember it for the exit code."""
         say(error.line())
-        self.broken.add(source.path)
+        self.broken.add((source.path, source.kind))
 
     def finish(self, count: int, form: str | None, empty: str) -> int:
         """The exit code; where everything could be read and there was nothing to show, `empty` is said."""
@@ -86,5 +87,5 @@ class Traces:
 
     def exit_code(self) -> int:
         """2 if a named file could not be read, or nothing in a named folder could; else 0."""
-        whole = [source.path for source in self.sources if source.path not in self.broken]
+        whole = [source.path for source in self.sources if (source.path, source.kind) not in self.broken]
         return 0 if all_covered(self.paths, whole) else BAD_INPUT

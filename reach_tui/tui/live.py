@@ -42,7 +42,7 @@ class Live:
 
     def _run(self) -> None:
         followers = [(source, self._app.workspace.follower(source)) for source in self._sources]
-        told: dict[Path, str | None] = {}
+        told: dict[tuple[Path, str], str | None] = {}
         while not self._stop.is_set():
             for source, follower in followers:
                 if self._stop.is_set():
@@ -51,8 +51,9 @@ class Live:
                 changed = follower.poll()
                 if changed:
                     self._tell(StoreChanged(source, frozenset(changed)))
-                if follower.notice != told.get(source.path):
-                    told[source.path] = follower.notice
+                place = source.path, source.kind
+                if follower.notice != told.get(place):
+                    told[place] = follower.notice
                     self._tell_notice(source, follower.notice)
             self._stop.wait(INTERVAL)
 

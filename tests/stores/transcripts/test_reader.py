@@ -11,6 +11,7 @@ import pytest
 
 from reach_tui.base.errors import NotRecognised, StoreDamaged, StoreUnreadable
 from reach_tui.model import StepKind
+from reach_tui.workspace.follow import CallFollower
 from reach_tui.workspace.records import call_record
 from reach_tui.workspace.scan import ScanProcess
 from reach_tui.workspace.sources import open_paths, open_source
@@ -195,6 +196,20 @@ def test_new_and_grown_files_are_seen(write: Write, tmp_path: Path) -> None:
     assert reader.changed_since(mark, ())[0] == set()
     empty.write_bytes(b"".join(dumped(line) for line in pi("s2", "c2", first="n")))
     assert reader.changed_since(mark, ())[0] == {"s2"}
+
+
+def test_new_calls_are_followed(write: Write, tmp_path: Path) -> None:
+    path = write("one.jsonl", pi("s1", "c1"))
+    calls = CallFollower(open_source(tmp_path))
+    assert calls.poll() == []
+    more = pi("s1", "c2")[2:]
+    more[0]["parentId"] = "c10r"
+    with open(path, "ab") as file:
+        file.write(b"".join(dumped(line) for line in more) + b'{"type":"mess')
+    assert [call.id for call in calls.poll()] == ["c2"]
+    write("new.jsonl", pi("s2", "c3", first="n"))
+    assert [call.id for call in calls.poll()] == ["c3"]
+    assert calls.notice is None
 
 
 def test_a_scan_of_one_kind_in_a_folder(write: Write, tmp_path: Path) -> None:

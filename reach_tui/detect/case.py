@@ -122,14 +122,15 @@ class Case:
         return all(self._value(wanted, arguments.get(name)) for name, wanted in when.arguments.items())
 
     def _value(self, wanted: str, value: JsonValue) -> bool:
-        if wanted.startswith("~"):
-            return isinstance(value, str | int | float) and self.matcher.contains(wanted[1:], str(value))
-        if wanted == "no_regex":
-            return isinstance(value, str) and not self.matcher.parses(value)
-        return {
-            "missing": value is None,
-            "present": value is not None,
-            "empty": isinstance(value, str) and not value.strip(),
-            "true": value is True,
-            "false": value is False,
-        }[wanted]
+        match wanted:
+            case "missing":
+                return value is None
+            case "present":
+                return value is not None
+            case "empty":
+                return isinstance(value, str) and not value.strip()
+            case "no_regex":
+                return isinstance(value, str) and not self.matcher.parses(value)
+            case "true" | "false":
+                return value is (wanted == "true")
+        return isinstance(value, str | int | float) and self.matcher.contains(wanted[1:], str(value))

@@ -96,14 +96,18 @@ class Finding:
     """An error word beside good data."""
 
 
+_CLOSING = {"{": "}", "[": "]"}
+
+
 def parse(text: str) -> JsonValue:
     """The JSON or literal value of a text that begins like one; None if it is neither."""
     if len(text) > LIMIT:
         return None
-    try:
-        return loads(text)
-    except BadJson:
-        pass
+    if _CLOSING.get(text.lstrip()[:1]) in (None, text.rstrip()[-1:]):  # else it cannot be JSON
+        try:
+            return loads(text)
+        except BadJson:
+            pass
     if len(text) > _LITERAL_LIMIT:
         return None
     return _leading_json(text) or (_literal(text) if "'" in text else None)

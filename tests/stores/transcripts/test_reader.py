@@ -207,7 +207,8 @@ def test_new_calls_are_followed(write: Write, tmp_path: Path) -> None:
     with open(path, "ab") as file:
         file.write(b"".join(dumped(line) for line in more) + b'{"type":"mess')
     assert [call.id for call in calls.poll()] == ["c2"]
-    write("new.jsonl", pi("s2", "c3", first="n"))
+    new = [{name: value for name, value in line.items() if name != "timestamp"} for line in pi("s2", "c3", first="n")]
+    write("new.jsonl", [pi("s2")[0], *new[1:]])
     assert [call.id for call in calls.poll()] == ["c3"]
     assert calls.notice is None
 
@@ -219,6 +220,14 @@ def test_a_scan_of_one_kind_in_a_folder(write: Write, tmp_path: Path) -> None:
     sums = {one.session_id: one.counts.calls for one in ScanProcess(tmp_path, "pi")}
     assert sums == {"s1": 2}
     assert [one.session_id for one in ScanProcess(tmp_path, "gemini_cli")] == ["g"]
+
+
+def test_an_empty_folder_is_said_beside_a_full_one(write: Write, tmp_path: Path) -> None:
+    write("full/one.jsonl", pi("s1", "c1"))
+    (tmp_path / "void").mkdir()
+    found = open_paths([tmp_path / "full", tmp_path / "void", tmp_path / "full"])
+    assert len(found.sources) == 1
+    assert [problem.where for problem in found.problems] == [str(tmp_path / "void")]
 
 
 def test_a_folder_and_a_file_in_it_are_read_once(write: Write, tmp_path: Path) -> None:

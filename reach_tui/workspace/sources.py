@@ -101,14 +101,8 @@ def open_each(paths: Sequence[Path]) -> Iterator[Source | ReachError]:
     """What `open_paths` finds, one by one, as soon as it is open; what does not open comes as its error."""
     known: set[Path] = set()
     for path in paths or default_locations():
-        empty = True
         try:
-            for one in _open_in(path, known):
-                empty = False
-                yield one
-            if empty and path.is_dir() and not known:
-                what = "a folder without any database or transcript"
-                raise StoreUnreadable(what, path, "name a folder or file with an agent's sessions")
+            yield from _open_in(path, known)
         except ReachError as error:
             if paths:  # a default place without anything in it is no news
                 yield error
@@ -117,8 +111,10 @@ def open_each(paths: Sequence[Path]) -> Iterator[Source | ReachError]:
 def _open_in(path: Path, known: set[Path]) -> Iterator[Source | ReachError]:
     """The sources in one path that are not known yet; they are then."""
     covered: set[str] = set()
+    empty = True
     if path.is_dir():
         for one in _transcripts_in(path):
+            empty = False
             if isinstance(one, Source):
                 covered.add(one.kind)
                 files = {file.absolute() for file in one.files}
@@ -126,7 +122,11 @@ def _open_in(path: Path, known: set[Path]) -> Iterator[Source | ReachError]:
                     continue
                 known |= files
             yield one
-    for candidate in _candidates(path):
+    candidates = _candidates(path)
+    if empty and not candidates:
+        what = "a folder without any database or transcript"
+        raise StoreUnreadable(what, path, "name a folder or file with an agent's sessions")
+    for candidate in candidates:
         real = candidate.resolve()
         if real in known or candidate.absolute() in known:
             continue

@@ -23,6 +23,7 @@ from reach_tui.stores.telling import TellingReader, decoded, newest_first
 
 _SESSION = ("session_id", "agent_id", "team_id", "workflow_id", "created_at", "updated_at")
 _SESSION_JSON = ("session_data", "agent_data", "team_data", "workflow_data")
+_WHERE = " WHERE session_id IN (?, CAST(? AS BLOB))"
 _NESTED = ("member_responses", "step_executor_runs")
 """Runs of team members and workflow steps inside the run that started them (2.x)."""
 
@@ -90,7 +91,7 @@ class AgnoReader(TellingReader):
             query = (
                 f"SELECT {selection(tables.session_columns, *_SESSION, *_SESSION_JSON)} FROM {_quoted(tables.sessions)}"
             )
-            where, values = (" WHERE session_id = ?", (session_id,)) if session_id is not None else ("", ())
+            where, values = (_WHERE, (session_id, session_id)) if session_id is not None else ("", ())
             rows = connection.execute(query + where, values).fetchall()
             outcomes = _outcomes(connection, tables, where, values)
         return [_session(row, outcomes) for row in rows]
@@ -166,12 +167,12 @@ def _run_rows(connection: Connection, tables: _Tables, session_id: str) -> list[
     if tables.runs is not None:
         order = ", ".join(name for name in ("run_index", "created_at") if name in tables.run_columns)
         query = (
-            f"SELECT run_id, CAST(run_data AS BLOB) FROM {_quoted(tables.runs)} WHERE session_id = ? "
+            f"SELECT run_id, CAST(run_data AS BLOB) FROM {_quoted(tables.runs)}{_WHERE} "
             f"ORDER BY {order + ', ' if order else ''}rowid"
         )
-        return [(text_of(name), raw) for name, raw in connection.execute(query, (session_id,))]
-    query = f"SELECT CAST(runs AS BLOB) FROM {_quoted(tables.sessions)} WHERE session_id = ?"
-    row = connection.execute(query, (session_id,)).fetchone()
+        return [(text_of(name), raw) for name, raw in connection.execute(query, (session_id, session_id))]
+    query = f"SELECT CAST(runs AS BLOB) FROM {_quoted(tables.sessions)}{_WHERE}"
+    row = connection.execute(query, (session_id, session_id)).fetchone()
     if row is None or not row[0] or row[0] == b"null":
         return []
     runs = _json(row[0])

@@ -22,10 +22,10 @@ from reach_tui.stores.telling import (
     Remembered,
     Said,
     TellingReader,
-    arguments_of,
     decoded,
     narrate,
     newest_first,
+    object_arguments,
 )
 
 _SESSION = ("app_name", "user_id", "id", "create_time", "update_time")
@@ -255,7 +255,7 @@ def _take_call(story: _Story, event: _Event, call: dict[str, JsonValue]) -> None
         text = f"partial call {name}: {json_text(call.get('args'))}"
         story.items.append(Said(StepKind.NOTE, text, event.at, event.visible))
         return
-    arguments, problem = arguments_of(call.get("args", {}))
+    arguments, problem = object_arguments(call.get("args", {}))
     asked = Asked(event.id, identifier, name, arguments, event.at, visible=event.visible)
     asked.problem = problem if name else "the call has no name"
     for fact in ("author", "branch"):

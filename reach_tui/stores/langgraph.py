@@ -20,7 +20,7 @@ from reach_tui.model import Session, Step, StepKind
 from reach_tui.stores.content import Narrator, content_text, json_text
 from reach_tui.stores.langgraph_state import Decoder, Message, Unreadable, plain, sends
 from reach_tui.stores.reader import Recognition
-from reach_tui.stores.telling import Asked, Remembered, Said, TellingReader, arguments_of, narrate, newest_first
+from reach_tui.stores.telling import Asked, Remembered, Said, TellingReader, narrate, newest_first, object_arguments
 
 _NOT_STATE = ("__start__", "__pregel_tasks")
 _PUSHED = re.compile(r"__pregel_push\W+(\d+)")
@@ -308,7 +308,7 @@ def _calls(fields: dict[str, JsonValue], place: str, at: int | None) -> Iterator
         calls = fields.get(name)
         for call in calls if isinstance(calls, list) else []:
             call = as_object(call)
-            arguments, problem = arguments_of(call.get("args"))
+            arguments, problem = object_arguments(call.get("args"))
             asked = Asked(place, as_text(call.get("id")) or "", as_text(call.get("name")) or "", arguments, at)
             if name == "invalid_tool_calls":
                 problem = problem or "the arguments are not valid JSON"

@@ -60,9 +60,9 @@ class PhoenixReader(SpanReader):
         found = []
         with reading(self.path) as connection:
             for source in _sources(connection):
-                where = "" if wanted is None else f" AND {source[0]} = ?"
+                where = "" if wanted is None else f" AND {source[0]} IN (?, CAST(? AS BLOB))"
                 query = source[1] + where
-                for row in connection.execute(query, () if wanted is None else (wanted,)):
+                for row in connection.execute(query, () if wanted is None else (wanted, wanted)):
                     name, project, start, end = row
                     session = Session(
                         store="phoenix",
@@ -105,11 +105,12 @@ def _trace_rows(connection: Connection, session_id: str) -> list[Any]:
     columns = columns_of(connection, "traces")
     order = "start_time, id" if "start_time" in columns else "id"
     if "project_session_rowid" in columns and "session_id" in columns_of(connection, "project_sessions"):
-        session = "(SELECT id FROM project_sessions WHERE session_id = ?)"
+        session = "(SELECT id FROM project_sessions WHERE session_id IN (?, CAST(? AS BLOB)))"
         query = f"SELECT id FROM traces WHERE project_session_rowid = {session} ORDER BY {order}"
-        if found := connection.execute(query, (session_id,)).fetchall():
+        if found := connection.execute(query, (session_id, session_id)).fetchall():
             return found
-    return connection.execute(f"SELECT id FROM traces WHERE trace_id = ? ORDER BY {order}", (session_id,)).fetchall()
+    query = f"SELECT id FROM traces WHERE trace_id IN (?, CAST(? AS BLOB)) ORDER BY {order}"
+    return connection.execute(query, (session_id, session_id)).fetchall()
 
 
 def _span_rows(connection: Connection, trace: object) -> list[Any]:

@@ -16,7 +16,7 @@ from reach_tui.model import Route, Step, StepKind
 from reach_tui.stores.content import Narrator, json_text
 from reach_tui.stores.openai_messages import Entry, Request
 from reach_tui.stores.span_messages import Fingerprint, answer_entries, fingerprint, request_entries
-from reach_tui.stores.telling import Asked, Said, TellingReader, arguments_of, narrate
+from reach_tui.stores.telling import Asked, Said, TellingReader, narrate, object_arguments
 
 OTHER_KINDS = ("CHAIN", "AGENT", "EMBEDDING", "WORKFLOW", "TASK", "PARSER", "PROMPT", "MEMORY")
 """Kinds whose payload repeats what model and tool spans hold: not read, but for a trace's first span."""
@@ -233,7 +233,7 @@ def _assistant(entry: Entry) -> bool:
 
 def _same_arguments(span: Span, request: Request) -> bool:
     """Equal, or the bare value of a call with one argument (as LangChain's tracer writes it)."""
-    arguments, _ = arguments_of(span.input)
+    arguments, _ = object_arguments(span.input)
     if arguments == request.arguments or (not arguments and not request.arguments):
         return True
     asked = as_object(request.arguments)
@@ -272,7 +272,7 @@ def _before(model: Span, tool: Span) -> bool:
 
 
 def _tool_call(span: Span, found: _Request | None) -> Asked:
-    arguments, problem = arguments_of(span.input)
+    arguments, problem = object_arguments(span.input)
     if found is not None and (problem or arguments is None):
         arguments, problem = found.request.arguments, found.request.problem
     elif problem and isinstance(span.input, str) and (name := _only_parameter(span)):

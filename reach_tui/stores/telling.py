@@ -73,8 +73,8 @@ def decoded(raw: bytes | str | None) -> JsonValue | BadJson:
         return fault
 
 
-def arguments_of(value: JsonValue) -> tuple[JsonValue, str | None]:
-    """Arguments as an object and what is wrong with them: JSON text is decoded, broken text stays as it is."""
+def object_arguments(value: JsonValue) -> tuple[JsonValue, str | None]:
+    """Arguments as an object and what is wrong with them: text of a JSON object is decoded, any other stays text."""
     if not isinstance(value, str):
         return value, None
     if not value.strip():

@@ -127,13 +127,20 @@ class Codex(PlainFormat):
         return known[1]
 
     def without_file(self, files: Sequence[Path]) -> Iterator[tuple[Path, Session]]:
-        """The threads of the state databases."""
-        for state in {database for path in files if (database := _newest(path, "state")) is not None}:
+        """The threads of the state databases that have no rollout anywhere below their home."""
+        current = [path for path in files if _FOLDERS[0] in path.parts]  # archived ones may be a source of their own
+        for state in {database for path in current if (database := _newest(path, "state")) is not None}:
             try:
                 threads = self._known_to(state)
             except StoreError:  # said in the notes of its sessions
                 continue
+            told = {path.stem[-36:] for path in files}
+            if threads.keys() <= told:
+                continue
+            told |= {path.stem[-36:] for path in self.files_beside(state)}
             for thread_id, thread in threads.items():
+                if thread_id in told:
+                    continue
                 session = Session(
                     store=self.kind,
                     id=thread_id,

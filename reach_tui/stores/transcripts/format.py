@@ -59,7 +59,7 @@ class Format(Protocol):
         """Files that may be transcripts, for a database of this program that somebody named."""
 
     def without_file(self, files: Sequence[Path]) -> Iterator[tuple[Path, Session]]:
-        """Sessions that a database beside the files lists, and the database; some have a file."""
+        """Sessions that a database beside the files lists, and the database; they have no file."""
 
     def state_beside(self, path: Path) -> Sequence[Path]:
         """Databases that say more about a transcript: a change in one is a change in the session."""

@@ -150,6 +150,12 @@ def test_names_parents_and_lost_threads_from_the_state(write: Write) -> None:
     assert sessions[THREE].notes == ("its rollout is missing",)
     assert [step.kind for step in source.reader.steps(THREE)] == [StepKind.NOTE]
     assert source.file_of(THREE) == "state_5.sqlite"
+    (root / "archived_sessions").mkdir()
+    rollout = next(root.rglob(f"*{TWO}.jsonl"))
+    rollout.rename(root / "archived_sessions" / rollout.name)
+    now = {session.id for session in open_source(root / "sessions").reader.sessions()}
+    archived = {session.id for session in open_source(root / "archived_sessions").reader.sessions()}
+    assert (now, archived) == ({ONE, THREE}, {TWO})
 
 
 def test_a_damaged_state_costs_only_the_names(write: Write) -> None:

@@ -245,7 +245,7 @@ def open_owned(path: Path, *, busy_seconds: float = 10.0, any_thread: bool = Fal
     """A read-write connection to a database of ours: WAL, every commit flushed to disk (`synchronous=FULL`).
 
     The folder is made (mode 0700). With `any_thread` the caller keeps threads apart by a lock of its own. Raises
-    `sqlite3.Error` or `OSError`; the caller says what it meant to write.
+    `sqlite3.Error`, `OSError` or `UnicodeError`; the caller says what it meant to write.
     """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     connection = sqlite3.connect(
@@ -256,7 +256,7 @@ def open_owned(path: Path, *, busy_seconds: float = 10.0, any_thread: bool = Fal
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
-    except sqlite3.Error:
+    except (sqlite3.Error, UnicodeError):  # a damaged schema makes messages that are no text
         connection.close()
         raise
     return connection

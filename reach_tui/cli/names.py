@@ -10,6 +10,7 @@ COMMANDS = {
     "stores": "reach_tui.cli.stores:stores",
     "sessions": "reach_tui.cli.sessions:sessions",
     "calls": "reach_tui.cli.calls:calls",
+    "search": "reach_tui.cli.search:search",
     "report": "reach_tui.cli.report:report",
     "classify": "reach_tui.cli.classify:classify",
     "label": "reach_tui.cli.label:label",

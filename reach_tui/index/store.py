@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from reach_tui import __version__
 from reach_tui.analyze.counts import SessionCounts
-from reach_tui.base.jsonio import BadJson, as_int, as_object, dumps, loads
+from reach_tui.base.jsonio import as_int, as_object, dumps, loads
 from reach_tui.base.paths import cache_dir
 from reach_tui.base.sqlite import Connection, DatabaseError, open_owned
 from reach_tui.base.text import scrub_surrogates
@@ -147,7 +147,7 @@ class Index:
             except BaseException:
                 connection.close()
                 raise
-        except (DatabaseError, OSError) as error:
+        except (DatabaseError, OSError, UnicodeError) as error:
             raise broken(error) from error
         return cls(path, connection)
 
@@ -156,7 +156,7 @@ class Index:
         """Whatever SQLite, the disk or changed bytes do comes as `IndexBroken`."""
         try:
             yield
-        except (DatabaseError, OSError, BadJson, OverflowError) as error:
+        except (DatabaseError, OSError, ValueError, TypeError, OverflowError) as error:  # changed bytes may be anything
             raise broken(error) from error
 
     @contextmanager
@@ -255,11 +255,11 @@ class Index:
     def sums(self) -> Iterator[SessionCounts]:
         """The sums of the sessions that are fresh, those judged first before the others."""
         with self.guarded():
-            query = f"SELECT id, {', '.join(_SESSION)}, crc FROM session WHERE {FRESH} ORDER BY no"
+            query = f"SELECT id, {', '.join(_SESSION)}, fresh_as_of, crc FROM session WHERE {FRESH} ORDER BY no"
             for row in self.connection.execute(query, (self.floor,)).fetchall():
                 if row[-1] != checksum(*row[:-1]):
                     raise IndexBroken("changed bytes")
-                *counts, first_pass, tools, _ = row[1:-1]
+                *counts, first_pass, tools, _, _ = row[1:-1]
                 pairs = {name: (pair[0], pair[1]) for name, pair in _tools(tools).items()}
                 yield SessionCounts(row[0], Counts(*counts), pairs, None if first_pass is None else bool(first_pass))
 
@@ -281,7 +281,7 @@ class Index:
             self.connection.execute(
                 f"UPDATE session SET {', '.join(f'{name} = ?' for name in _SESSION)}, crc = ?, fresh_as_of = ?, "
                 "last_id = (SELECT max(id) FROM call WHERE session = no) WHERE no = ?",
-                [*values, checksum(sums.session_id, *values), self.epoch, session_no],
+                [*values, checksum(sums.session_id, *values, self.epoch), self.epoch, session_no],
             )
 
     # Calls

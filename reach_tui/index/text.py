@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from zlib import crc32
 
 from reach_tui.base.jsonio import JsonValue, shallow
-from reach_tui.base.text import inline
+from reach_tui.base.text import clean, inline
 from reach_tui.model import ToolCall
 
 CLIP = 2048
@@ -61,13 +61,13 @@ def text_mark(call: ToolCall) -> int:
 
 def indexed_text(call: ToolCall) -> str:
     """What the full text index gets of a call."""
-    parts = (arguments_text(call.arguments), call.result.text if call.result else "")
-    return spaced("\n".join(_clipped(part) for part in parts))
+    return spaced("\n".join(_clipped(text) for text in texts_of(call).values()))
 
 
-def is_clipped(call: ToolCall) -> bool:
-    """True if the index lacks the middle of the call's arguments or result."""
-    return len(call.result.text if call.result else "") > 2 * CLIP or len(arguments_text(call.arguments)) > 2 * CLIP
+def texts_of(call: ToolCall) -> dict[str, str]:
+    """What is searched of a call by its place, without escape sequences: they would stick to the words."""
+    result = call.result.text if call.result else ""
+    return {"result": clean(result), "arguments": clean(arguments_text(call.arguments))}
 
 
 def _clipped(text: str) -> str:
@@ -105,7 +105,7 @@ class Words:
 
     def place(self, call: ToolCall) -> tuple[str, str] | None:
         """Where the first word stands (`result` or `arguments`) and an excerpt; None if a word is missing."""
-        texts = {"result": call.result.text if call.result else "", "arguments": arguments_text(call.arguments)}
+        texts = texts_of(call)
         plain = {where: folded(text) for where, text in texts.items()}
         found: tuple[str, str] | None = None
         for word in self.words:

@@ -183,8 +183,14 @@ class Codex(PlainFormat):
 
 def _newest(rollout: Path, name: str) -> Path | None:
     """The database of that name with the highest generation, in the folder that holds `sessions`."""
-    home = next((folder.parent for folder in rollout.parents if folder.name in _FOLDERS), rollout.parent)
+    home = _home_of(rollout.parent)
     return _newest_in(home, stamp_of(home)[2], name)
+
+
+@lru_cache(maxsize=4096)
+def _home_of(folder: Path) -> Path:
+    above = (folder, *folder.parents)
+    return next((one.parent for one in above if one.name in _FOLDERS), folder)
 
 
 @lru_cache(maxsize=256)

@@ -147,6 +147,7 @@ class Excerpt:
         self.path = path
         self._size = check_kind(path)
         self._head: bytes | None = None
+        self._end: tuple[int, bytes] = (self._size, b"")
         self._document = list(read_lines(path)) if is_document(path) and self.starts_like_json() else None
 
     @property
@@ -215,14 +216,18 @@ class Excerpt:
     def _read(self, offset: int, size: int) -> bytes:
         if offset == 0 and self._head is not None and (len(self._head) >= size or len(self._head) >= self._size):
             return self._head
+        if offset > 0 and offset == self._end[0]:
+            return self._end[1]
         try:
-            with open(self.path, "rb") as file:
+            with open(self.path, "rb", buffering=0) as file:
                 file.seek(offset)
                 block = file.read(size)
         except OSError as error:
             raise os_error(error, self.path) from None
         if offset == 0:
             self._head = block
+        else:
+            self._end = offset, block
         return block
 
 
@@ -235,11 +240,9 @@ def stamp_of(path: str | os.PathLike[str]) -> tuple[int, int, int]:
     return info.st_ino, info.st_size, info.st_mtime_ns
 
 
-def first_objects(path: Path, count: int = 8) -> Sequence[JsonObject]:
+def first_objects(path: Path, count: int = 4) -> Sequence[JsonObject]:
     """The first objects of a file for recognising it; none where it is no file of JSON objects at all."""
     try:
-        if stamp_of(path)[1] <= 0:
-            return []
         excerpt = Excerpt(path)
         if not excerpt.starts_like_json():
             return []

@@ -83,13 +83,15 @@ class TranscriptReader:
     def data_version(self) -> object:
         """Inodes, sizes and times of all files, and of the databases beside them."""
         files = self.files()
-        state = {database for path in files for database in self.form.state_beside(path)}
+        folders = {path.parent: path for path in files}
+        state = {database for path in folders.values() for database in self.form.state_beside(path)}
         return tuple((str(path), *stamp_of(path)) for path in (*files, *sorted(state)))
 
     def changed_since(self, mark: object, active: Iterable[str]) -> tuple[set[str], object]:
         """The sessions whose files changed, came or went since `mark`, and the mark for the next time."""
         before = mark if isinstance(mark, dict) else {}
-        now = {name: self._stamp(entry.path) for name, entry in self._listed().items()}
+        state: dict[Path, Stamp] = {}
+        now = {name: self._stamp(entry.path, state) for name, entry in self._listed().items()}
         return {name for name in before.keys() | now.keys() if before.get(name) != now.get(name)}, now
 
     # Sessions
@@ -116,9 +118,10 @@ class TranscriptReader:
     def _listed(self) -> dict[str, _Entry]:
         problems: list[StoreError] = []
         told: list[tuple[Path, Summary]] = []
+        state: dict[Path, Stamp] = {}
         for path in self.files():
             try:
-                told.append((path, self._summary(path)))
+                told.append((path, self._summary(path, self._stamp(path, state))))
             except StoreError as error:
                 problems.append(error)
         self.problems = problems
@@ -135,8 +138,7 @@ class TranscriptReader:
         """True for one named transcript: what else its program knows was not asked for."""
         return not self.path.is_dir() and recognise(self.path) is not None
 
-    def _summary(self, path: Path) -> Summary:
-        stamp = self._stamp(path)
+    def _summary(self, path: Path, stamp: Stamp) -> Summary:
         known = self._summaries.get(path)
         if known is not None and known[0] == stamp:
             return known[1]
@@ -144,8 +146,12 @@ class TranscriptReader:
         self._summaries[path] = (stamp, summary)
         return summary
 
-    def _stamp(self, path: Path) -> Stamp:
-        return tuple(stamp_of(one) for one in (path, *self.form.state_beside(path)))
+    def _stamp(self, path: Path, state: dict[Path, Stamp]) -> Stamp:
+        """The stamps of a file and of the databases beside it; `state` keeps the latter by folder."""
+        beside = state.get(path.parent)
+        if beside is None:
+            beside = state[path.parent] = tuple(stamp_of(one) for one in self.form.state_beside(path))
+        return (stamp_of(path), *beside)
 
     # Steps
 

@@ -129,6 +129,26 @@ def test_llm_without_its_reader_gives_the_same_calls(
     assert sorted(map(same, calls), key=repr) == sorted(map(same, reader.calls()), key=repr)
 
 
+def test_with_an_index_and_without_the_calls_are_those_of_the_steps(data: Path, tmp_path: Path) -> None:
+    """Without an index many sessions are read in one go; the contract's order and identity hold either way."""
+    found = []
+    for name, index in (("a.db", ""), ("b.db", "CREATE INDEX i ON responses (conversation_id)")):
+        path = tmp_path / name
+        shutil.copyfile(data / "llm" / "llm-0.27.1.db", path)
+        connection = sqlite3.connect(path)
+        connection.executescript(index + "; CREATE INDEX c ON tool_calls (response_id);" * bool(index))
+        connection.close()
+        reader = MappedReader(path, load(LLM))
+        told = [step.call for one in reader.sessions() for step in reader.steps(one.id) if step.call]
+        assert list(reader.calls()) == told
+        assert list(reader.calls([told[0].session_id, "none", told[0].session_id])) == [
+            call for call in told if call.session_id == told[0].session_id
+        ]
+        assert list(reader.calls([])) == []
+        found.append(told)
+    assert found[0] == found[1]
+
+
 def test_switched_off_and_without_a_mapping_nobody_knows_it(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REACH_TUI_WITHOUT", "peri, llm")
     with pytest.raises(NotRecognised, match="no known agent"):

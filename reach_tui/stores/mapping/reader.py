@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,14 +11,16 @@ from reach_tui.base.errors import SchemaUnknown
 from reach_tui.base.jsonio import BadJson, JsonValue, as_int
 from reach_tui.base.sqlite import Schema, reading, schema_of, stamp, text_of
 from reach_tui.model import Session, Step, StepKind, Tokens, ToolCall
-from reach_tui.stores.content import Narrator
+from reach_tui.stores.content import Narrator, json_text
 from reach_tui.stores.kin import cut, in_rings
 from reach_tui.stores.mapping.expression import Expression, Row, Value, first, word_of
-from reach_tui.stores.mapping.loader import check
-from reach_tui.stores.mapping.model import Part, Rows, SessionMap, StoreMapping
+from reach_tui.stores.mapping.model import Part, SessionMap, StoreMapping
 from reach_tui.stores.mapping.rows import Query
 from reach_tui.stores.mapping.story import Answer, Asked, Piece, Said, Unreadable, pieces_of
-from reach_tui.stores.reader import Recognition, Trouble
+from reach_tui.stores.reader import Trouble
+
+_SCANNED_AT_ONCE = 100
+"""Sessions read in one go where each query goes through a whole table anyway."""
 
 
 class MappedReader:
@@ -31,18 +33,7 @@ class MappedReader:
         self.title = mapping.title
         self.flag_meaning = mapping.flag_meaning
         self.verified = mapping.verified
-        self.not_recorded = mapping.not_recorded
-        self.versions_tried: tuple[str, ...] = ()
         self._known: tuple[object, Schema] | None = None
-
-    @classmethod
-    def recognise(cls, schema: Schema, path: Path) -> Recognition | None:
-        """None: which mapping knows a file is asked by `loader.recognised`."""
-        return None
-
-    def check(self, schema: Schema) -> None:
-        """Raises `ConfigError` for a table or column that the mapping names and the schema lacks."""
-        check(self.mapping, schema)
 
     def data_version(self) -> object:
         """Sizes and times of the file and its `-wal`."""
@@ -72,7 +63,7 @@ class MappedReader:
         found: dict[str, Session] = {}
         with reading(self.path) as connection:
             whole = None if session_id is None else start + session_id
-            rows = query.run(connection, whole, told.id)
+            rows = query.all_rows(connection, told.id, whole)
         for row in rows:
             one = self._session(row, told, start)
             if one.id in found and not told.grouped:
@@ -104,12 +95,17 @@ class MappedReader:
         yield from self._tell(Narrator(session_id))
 
     def calls(self, session_ids: Iterable[str] | None = None) -> Iterator[ToolCall]:
-        """Calls session by session, newest first."""
-        ids = [session.id for session in self.sessions()] if session_ids is None else session_ids
-        for session_id in ids:
-            for step in self._tell(Narrator(session_id)):
-                if step.call is not None:
-                    yield step.call
+        """Calls session by session, newest first; where the store has no index on sessions, some at a time."""
+        known = dict.fromkeys(session.id for session in self.sessions())
+        ids = list(known) if session_ids is None else [one for one in dict.fromkeys(session_ids) if one in known]
+        size = self._at_once()
+        for start in range(0, len(ids), size):
+            some = ids[start : start + size]
+            found = self._pieces(some)
+            for session_id in some:
+                for step in _told(Narrator(session_id), found.pop(session_id, [])):
+                    if step.call is not None:
+                        yield step.call
 
     def troubles(self, session_id: str) -> list[Trouble]:
         """Columns that are no JSON, calls without a name, results without a call."""
@@ -119,45 +115,42 @@ class MappedReader:
         return narrator.troubles
 
     def _tell(self, narrator: Narrator) -> Iterator[Step]:
-        if not any(one.id == narrator.session_id for one in self._sessions(narrator.session_id)):
-            return
-        pieces = self._pieces(narrator.session_id)
-        answers = _pair(pieces)
-        seen: dict[str, int] = {}
-        for piece in pieces:
-            if isinstance(piece, Said):
-                narrator.turn += piece.kind is StepKind.USER
-                yield narrator.step(piece.kind, piece.text, piece.at)
-            elif isinstance(piece, Unreadable):
-                narrator.trouble("unreadable row", f"{piece.where}: {piece.why}")
-                yield narrator.step(StepKind.RAW, piece.text, piece.at)
-            elif isinstance(piece, Asked):
-                if not piece.tool:
-                    narrator.trouble("malformed call", f"{piece.id or 'a call'}: without a name")
-                    yield narrator.step(StepKind.NOTE, f"call without a name: {piece.id} {piece.given}", piece.at)
-                    continue
-                yield narrator.call(_call(piece, answers.get(id(piece)), narrator, seen))
-            elif isinstance(piece, Answer) and not piece.taken:
-                narrator.trouble("orphan result", piece.call_id or "a result")
-                text = f"result without a call ({piece.call_id}): {piece.text or ''}"
-                yield narrator.step(StepKind.NOTE, text, piece.at)
+        if any(one.id == narrator.session_id for one in self._sessions(narrator.session_id)):
+            pieces = self._pieces([narrator.session_id])
+            yield from _told(narrator, pieces.get(narrator.session_id, []))
 
-    def _pieces(self, session_id: str) -> list[Piece]:
-        schema = self._schema()
-        parts: dict[str, tuple[Rows, list[tuple[int, Part]]]] = {}
+    def _pieces(self, session_ids: Sequence[str]) -> dict[str, list[Piece]]:
+        """The pieces of some sessions' stories, those of each in order."""
         told = self.mapping
+        parts: dict[str, list[tuple[int, Part]]] = {}
         for rank, part in enumerate((*told.messages, *told.calls, *told.results)):
-            parts.setdefault(part.rows.name, (part.rows, []))[1].append((rank, part))
-        places = self.mapping.places
-        pieces: list[Piece] = []
-        for rows, some in parts.values():
-            used = [expression for _, of, expression in places if of.name == rows.name]
+            parts.setdefault(part.rows.name, []).append((rank, part))
+        pieces: dict[str, list[Piece]] = {}
+        for query in self._queries():
             with reading(self.path) as connection:
-                found = Query(rows, used, schema).run(connection, session_id)
-            for number, row in enumerate(found, 1):
-                pieces += pieces_of(row, number, rows, some, self.mapping.roles)
-        pieces.sort(key=lambda piece: piece.place)
+                found = list(query.rows_of(connection, session_ids))
+            some = parts[query.rows.name]
+            numbers: dict[str, int] = {}
+            for session_id, row in found:
+                numbers[session_id] = number = numbers.get(session_id, 0) + 1
+                pieces.setdefault(session_id, []).extend(pieces_of(row, number, query.rows, some, told.roles))
+        for story in pieces.values():
+            story.sort(key=lambda piece: piece.place)
         return pieces
+
+    def _queries(self) -> list[Query]:
+        told = self.mapping
+        schema = self._schema()
+        sets = {part.rows.name: part.rows for part in (*told.messages, *told.calls, *told.results)}
+        used = {name: [one for _, of, one in told.places if of.name == name] for name in sets}
+        return [Query(rows, used[name], schema) for name, rows in sets.items()]
+
+    def _at_once(self) -> int:
+        queries = self._queries()
+        if any(query.rows.session is None for query in queries):
+            return 1
+        with reading(self.path) as connection:
+            return _SCANNED_AT_ONCE if any(query.scans(connection) for query in queries) else 1
 
     def _schema(self) -> Schema:
         """The schema, read anew when the file has changed. Raises `SchemaUnknown` where the mapping no longer fits."""
@@ -169,6 +162,30 @@ class MappedReader:
                 raise SchemaUnknown(f"{what} ({self.mapping.path.name}, key {key})", self.path, "correct the mapping")
             self._known = (now, schema)
         return self._known[1]
+
+
+def _told(narrator: Narrator, pieces: Sequence[Piece]) -> Iterator[Step]:
+    answers = _pair(pieces)
+    seen: dict[str, int] = {}
+    for piece in pieces:
+        if isinstance(piece, Said):
+            narrator.turn += piece.kind is StepKind.USER
+            yield narrator.step(piece.kind, piece.text, piece.at)
+        elif isinstance(piece, Unreadable):
+            narrator.trouble("unreadable row", f"{piece.where}: {piece.why}")
+            yield narrator.step(StepKind.RAW, piece.text, piece.at)
+        elif isinstance(piece, Asked):
+            if piece.tool:
+                yield narrator.call(_call(piece, answers.get(id(piece)), narrator, seen))
+            else:
+                narrator.trouble("malformed call", f"{piece.id or 'a call'}: without a name")
+                yield narrator.step(
+                    StepKind.NOTE, f"call without a name: {piece.id} {json_text(piece.given)}", piece.at
+                )
+        elif isinstance(piece, Answer) and not piece.taken:
+            narrator.trouble("orphan result", piece.call_id or "a result")
+            text = f"result without a call ({piece.call_id}): {piece.text or ''}"
+            yield narrator.step(StepKind.NOTE, text, piece.at)
 
 
 def _used(values: Iterable[Value]) -> tuple[Expression, ...]:
@@ -206,9 +223,8 @@ def _sum(one: int | None, other: int | None) -> int | None:
     return other if one is None else one if other is None else one + other
 
 
-def _pair(pieces: Iterable[Piece]) -> dict[int, Answer]:
+def _pair(pieces: Sequence[Piece]) -> dict[int, Answer]:
     """Answers by `id()` of their call: the first call of that id without one takes it."""
-    pieces = list(pieces)
     waiting: dict[str, list[Asked]] = {}
     for piece in pieces:
         if isinstance(piece, Asked) and piece.id and piece.tool and piece.text is None:

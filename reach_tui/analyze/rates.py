@@ -29,6 +29,8 @@ class ToolCounts:
     """Neither failed nor fine, and no rule spoke: mostly calls without a result."""
     checks: int = 0
     """Checks that ran and reported findings: fine, and shown apart."""
+    false_flags: int = 0
+    """Flagged, and neither failed nor such a check."""
 
     def __add__(self, other: ToolCounts) -> ToolCounts:
         return ToolCounts(*(getattr(self, name) + getattr(other, name) for name in _FIELDS))
@@ -94,4 +96,5 @@ def of_session(pairs: Pairs, wanted: Wanted = originals) -> Rates:
         counts.soft += verdict.soft
         counts.unknown += verdict.failed is None and not verdict.soft
         counts.checks += verdict.check_reported
+        counts.false_flags += call.flagged is True and verdict.failed is False and not verdict.check_reported
     return Rates(tools)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reach_tui.base.errors import UsageError
 from reach_tui.cli.calls import Moment
 from reach_tui.cli.output import Progress, encode, terminal_width
 from reach_tui.cli.sources import TracePath, Traces
@@ -63,15 +62,15 @@ def report(
     from reach_tui.workspace.reporting import Selection
 
     selection = Selection(scope, tools, since, until)
+    before, code = (None, 0) if other is None else _before(other, selection)
+    if other is not None and before is None:
+        return BAD_INPUT
     traces, collector = _collect(paths, selection)
     if not traces.sources:
         return BAD_INPUT
     answer = collector.report()
-    code = traces.exit_code()
-    comparison = None
-    if other is not None:
-        comparison, other_code = _compared(other, answer, selection)
-        code = max(code, other_code)
+    code = max(code, traces.exit_code())
+    comparison = None if before is None else _compared(before, answer)
     text = _render(answer, comparison, form)
     if output is None:
         sys.stdout.write(text)
@@ -98,21 +97,24 @@ def _collect(paths: tuple[Path, ...], selection: Selection) -> tuple[Traces, Col
     return traces, collector
 
 
-def _compared(other: Path, answer: Report, selection: Selection) -> tuple[Comparison, int]:
-    from reach_tui.report.compare import compare
+def _before(other: Path, selection: Selection) -> tuple[Mapping[str, Any] | None, int]:
+    """The report to compare with, saved or made now, and what that did to the exit code; None: nothing opened."""
     from reach_tui.workspace.reporting import comparable, saved_report
 
-    before: Mapping[str, Any] | None = saved_report(other)
-    code = 0
-    if before is None:
-        traces, collector = _collect((other,), selection)
-        if not traces.sources:
-            raise UsageError("nothing to compare with", other, "name a trace, a folder, or a saved report")
-        before, code = comparable(collector.report()), traces.exit_code()
+    if (saved := saved_report(other)) is not None:
+        return saved, 0
+    traces, collector = _collect((other,), selection)
+    return (comparable(collector.report()) if traces.sources else None), traces.exit_code()
+
+
+def _compared(before: Mapping[str, Any], answer: Report) -> Comparison:
+    from reach_tui.report.compare import compare
+    from reach_tui.workspace.reporting import comparable
+
     comparison = compare(before, comparable(answer))
     for difference in comparison.differences:
         say(f"not alike: {difference}")
-    return comparison, code
+    return comparison
 
 
 def _render(answer: Report, comparison: Comparison | None, form: str) -> str:

@@ -129,6 +129,7 @@ def _counts(counts: ToolCounts) -> Json:
         "soft": counts.soft,
         "unknown": counts.unknown,
         "checks": counts.checks,
+        "false_flags": counts.false_flags,
         "of_flagged": counts.known,
         "of_failed": counts.ended,
         "rate_flagged": rounded(counts.rate_flagged),

@@ -16,7 +16,7 @@ from reach_tui.base.sqlite import stamp
 from reach_tui.model import Session, StepKind, Tokens
 from reach_tui.stores.content import content_text, json_text
 from reach_tui.stores.reader import Recognition
-from reach_tui.stores.transcripts.codex_items import Items, Thread, items_of, threads_of
+from reach_tui.stores.transcripts.codex_items import Items, Thread, facts_in, items_of, threads_of
 from reach_tui.stores.transcripts.format import PlainFormat, Summary, last_time, line_time, short_title
 from reach_tui.stores.transcripts.lines import Excerpt, JsonObject, Line, stamp_of
 from reach_tui.stores.transcripts.story import Answer, Story
@@ -289,7 +289,7 @@ class _Teller:
     def _answer(self, call_id: str, text: str, at: int | None, line: Line, visible: bool) -> None:
         item = self._items.take(call_id)
         if item is None:
-            answer = Answer(text, None, at)
+            answer = Answer(text, None, at, metadata=facts_in(text))
         else:
             answer = Answer(text, item.flagged, at, item.status, item.duration_ms, item.metadata)
         self._story.answer(call_id, answer, line, visible=visible)

@@ -16,7 +16,7 @@ from reach_tui.base.jsonio import BadJson, JsonValue, as_int, as_object, as_text
 from reach_tui.base.sqlite import reading, schema_of, selection, text_of
 from reach_tui.stores.transcripts.lines import JsonObject, read_lines
 
-_STATUS = {"failed": True, "declined": True, "completed": False}
+_STATUS = {"failed": True, "declined": False, "completed": False}
 _CALLS = frozenset({"commandexecution", "filechange", "mcptoolcall", "collabagenttoolcall", "dynamictoolcall"})
 
 
@@ -109,6 +109,18 @@ def _item(item: JsonObject) -> tuple[str, Item] | None:
     if (error := item.get("error")) is not None:
         metadata["item_error"] = shallow(error)
     return call_id, Item(status, _STATUS.get(status or ""), _duration(item), metadata)
+
+
+def facts_in(text: str) -> dict[str, JsonValue]:
+    """The exit code in outputs of early versions: JSON text of `output` and `metadata`."""
+    if not text.startswith('{"output"'):
+        return {}
+    try:
+        metadata = as_object(as_object(loads(text)).get("metadata"))
+    except BadJson:
+        return {}
+    code = as_int(metadata.get("exit_code"))
+    return {} if code is None else {"exit_code": code}
 
 
 def _duration(item: JsonObject) -> int | None:

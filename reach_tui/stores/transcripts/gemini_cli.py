@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
@@ -17,6 +18,7 @@ from reach_tui.stores.transcripts.lines import Excerpt, JsonObject, Line, read_l
 from reach_tui.stores.transcripts.story import Answer, Story
 
 _ENDED = {"success": False, "error": True, "cancelled": False}
+_WORKSPACE = re.compile(r"<session_context>[\s\S]*?Workspace Directories:\W*\n\s*- (.+)")
 _SHELL = frozenset({"run_shell_command", "shell"})
 
 
@@ -42,10 +44,11 @@ class GeminiCli(PlainFormat):
     def summary(self, excerpt: Excerpt) -> Summary:
         """Header, first prompt and model."""
         header: JsonObject = {}
-        title = model = None
+        title = model = project = None
         usage: dict[str, JsonObject] = {}
         for line in excerpt.head():
             header = header or line
+            project = project or _workspace(line)
             if line.get("type") == "user":
                 title = title or short_title(_prompt(line))
             elif line.get("type") == "gemini":
@@ -62,7 +65,7 @@ class GeminiCli(PlainFormat):
             store=self.kind,
             id=as_text(header.get("sessionId")) or excerpt.path.stem,
             title=title or as_text(header.get("summary")),
-            project=as_text(header.get("projectHash")),
+            project=project or as_text(header.get("projectHash")),
             model=model,
             started_at=started,
             ended_at=last_time(excerpt, parse_time(header.get("lastUpdated")) or started),
@@ -78,6 +81,15 @@ class GeminiCli(PlainFormat):
             if (name := as_text(line.value.get("id"))) is not None:
                 last[name] = line.number
         return _Teller(story, last)
+
+
+def _workspace(line: JsonObject) -> str | None:
+    """The first folder of the workspace, from the context that the program gives to the model."""
+    messages = as_object(line.get("$set")).get("messages")
+    for message in messages if isinstance(messages, list) else [line]:
+        if found := _WORKSPACE.search(parts_text(as_object(message).get("content"))):
+            return found[1].strip()
+    return None
 
 
 def _prompt(message: JsonObject) -> str:

@@ -102,8 +102,8 @@ class TranscriptReader:
         yield from sorted((entry.session for entry in entries), key=lambda one: one.started_at or 0, reverse=True)
 
     def session(self, session_id: str) -> Session | None:
-        """One session by its id."""
-        entry = self._entry(session_id)
+        """One session by its id, as its file is now."""
+        entry = self._listed().get(session_id)
         return entry.session if entry else None
 
     def file_of(self, session_id: str) -> Path:

@@ -106,6 +106,14 @@ def test_events_of_earlier_versions(write: Write) -> None:
     assert calls[2].result.text == "patched"
 
 
+def test_exit_codes_in_outputs_of_early_versions(write: Write) -> None:
+    told = json.dumps({"output": "no", "metadata": {"exit_code": 2, "duration_seconds": 0.1}})
+    root = home(write, ONE, call("a"), output("a", told), call("b"), output("b", '{"output": 1'))
+    first, second = opened(root).calls()
+    assert (first.flagged, first.metadata) == (None, {"exit_code": 2})
+    assert second.metadata == {}
+
+
 def test_what_the_rollout_lacks_comes_from_the_history(write: Write) -> None:
     root = home(write, ONE, call("a"), output("a", "no"), call("b"), item("b", "completed"), output("b", "x"))
     body = json.dumps({"type": "commandExecution", "id": "a", "status": "failed", "exitCode": 1, "durationMs": 7})

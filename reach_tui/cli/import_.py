@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reach_tui.base.answering import await_answer
 from reach_tui.base.errors import StoreError, UsageError
 from reach_tui.base.text import one_line
 from reach_tui.cli.output import Record, encode
@@ -65,6 +66,7 @@ def import_(path: Path, into: Path, as_json: bool, labels_file: Path | None) -> 
     from reach_tui.workspace.call_records import holds_records
     from reach_tui.workspace.importing import Importer
 
+    await_answer(path)
     if _same(path, into):
         raise UsageError("the database is imported into itself", into, "name another file with --into")
     records = holds_records(path)

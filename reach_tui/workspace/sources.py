@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from reach_tui.base.answering import await_answer, is_silent
 from reach_tui.base.errors import ReachError, StoreUnreadable
 from reach_tui.base.sqlite import Access, access_of, is_sqlite
 from reach_tui.base.sqlite_access import SUFFIXES
@@ -110,6 +111,7 @@ def open_each(paths: Sequence[Path]) -> Iterator[Source | ReachError]:
 
 def _open_in(path: Path, known: set[Path]) -> Iterator[Source | ReachError]:
     """The sources in one path that are not known yet; they are then."""
+    await_answer(path)
     covered: set[str] = set()
     empty = True
     if path.is_dir():
@@ -156,6 +158,8 @@ def all_covered(named: Iterable[Path], whole: Collection[Path]) -> bool:
 
 
 def _covered(named: Path, whole: Iterable[Path]) -> bool:
+    if is_silent(named):
+        return False
     if not named.is_dir():
         return any(path == named or path.resolve() == named.resolve() for path in whole)
     return any(path.is_relative_to(named) or path.resolve().is_relative_to(named.resolve()) for path in whole)

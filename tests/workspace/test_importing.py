@@ -128,7 +128,7 @@ def digest(folder: Path) -> dict[str, tuple[str, int]]:
 
 
 def call(key: str, text: str = "ok", **more: Any) -> ToolCall:
-    fields = {"arguments": {"x": 1}, "flagged": False, "session_id": "s1"} | more
+    fields: dict[str, Any] = {"arguments": {"x": 1}, "flagged": False, "session_id": "s1"} | more
     return ToolCall(key=key, id=key, tool="read", result=Result(text, len(text)), **fields)
 
 
@@ -172,19 +172,21 @@ def test_sessions_and_keys_of_the_same_name_from_other_stores_are_kept_apart(imp
     assert importer.done.unchanged == 2
 
 
-def test_a_session_that_fails_half_way_leaves_what_was_there(importer: Importer, into: Path) -> None:
+def test_a_session_that_fails_half_way_leaves_what_was_there(
+    importer: Importer, into: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     importer.add(story(call("k1")), "peri:a.db")
     before = keys(into)
     broken = story(call("k1"), *(call(f"n{number}") for number in range(3000)))
-    bad = replace(broken, loose={}, events=[Event("t", "execute", "s1", call_key="k1", at="never")])  # type: ignore[arg-type]
+    bad = replace(broken, events=[Event("t", "execute", "s1", call_key="k1")])
 
     def fail(*_: object) -> None:
         raise StoreError("the disk is full")
 
-    importer._writer.add_event = fail  # type: ignore[method-assign]
-    with pytest.raises(StoreError):
-        importer.add(bad, "peri:a.db")
-    del importer._writer.add_event
+    with monkeypatch.context() as patch:
+        patch.setattr(NativeWriter, "add_event", fail)
+        with pytest.raises(StoreError):
+            importer.add(bad, "peri:a.db")
     assert keys(into) == before
     importer.add(broken, "peri:a.db")
     assert len(keys(into)) == 3001

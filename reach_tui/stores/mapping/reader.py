@@ -19,7 +19,7 @@ from reach_tui.stores.mapping.rows import Query
 from reach_tui.stores.mapping.story import Answer, Asked, Piece, Said, Unreadable, pieces_of
 from reach_tui.stores.reader import Trouble
 
-_SCANNED_AT_ONCE = 100
+_SCANNED_AT_ONCE = 400
 """Sessions read in one go where each query goes through a whole table anyway."""
 
 

@@ -23,7 +23,7 @@ _PHRASES = 24  # words given to the full text index: its expressions may not be 
 _LONGEST = 200  # characters of a word given to it
 _CJK = re.compile("([\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff])")
 _ACCENTS = re.compile("[\u0300-\u036f]")
-_BEFORE, _AFTER = 40, 120  # characters of an excerpt around the word
+_BEFORE, _AFTER = 24, 136  # characters of an excerpt around the word
 
 
 def arguments_text(arguments: JsonValue) -> str:

@@ -110,8 +110,9 @@ class Follower:
         known: dict[str, Session] = self._mark if isinstance(self._mark, dict) else {}
         now = {session.id: session for session in reader.sessions()}
         changed = {name for name in known.keys() | now.keys() if known.get(name) != now.get(name)}
-        # a list that shows no change in a file that changed: what is active may have grown inside
-        return changed or active & now.keys(), now
+        # a list may not show that a session grew: what is watched is named with every change, and all that is
+        # active where the list shows no change at all
+        return (changed | (self._watched & now.keys())) or active & now.keys(), now
 
 
 class CallFollower:

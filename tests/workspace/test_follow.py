@@ -250,3 +250,30 @@ def test_follow_gives_calls_as_they_come(agent: Agent) -> None:
     found = next(coming)
     assert found is not None
     assert found.id == new
+
+
+TRANSCRIPTS = sorted(path for path in DATA.rglob("*.jsonl") if path.stat().st_size > 2_000)
+
+
+@pytest.mark.parametrize("path", TRANSCRIPTS[:: max(1, len(TRANSCRIPTS) // 8)], ids=lambda path: path.parent.name)
+def test_transcripts_that_grow_line_by_line(path: Path, tmp_path: Path) -> None:
+    """Also by half a line, as a writer that is interrupted leaves it for a moment."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    target = tmp_path / path.name
+    target.write_bytes(b"".join(lines[:2]))
+    calls = CallFollower(open_source(target))
+    assert calls.notice is None
+    state: dict[str, str | None] = {}
+    for number, line in enumerate(lines[2:]):
+        with open(target, "ab") as file:
+            file.write(line[: len(line) // 2])
+            file.flush()
+            if number % 3 == 0:
+                state |= {call.key: call.result.text if call.result else None for call in calls.poll()}
+            file.write(line[len(line) // 2 :])
+    for _ in range(2):
+        state |= {call.key: call.result.text if call.result else None for call in calls.poll()}
+    whole = {call.key: call.result.text if call.result else None for call in open_source(target).reader.calls()}
+    assert state.items() <= whole.items()
+    assert whole.keys() == state.keys()
+    assert calls.notice is None

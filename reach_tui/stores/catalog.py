@@ -83,7 +83,8 @@ def plugin_targets() -> dict[str, str]:
         return {}
     from importlib.metadata import entry_points
 
-    return {entry.name: entry.value for entry in entry_points(group=GROUP) if entry.name not in BUILT_IN}
+    left_out = BUILT_IN.keys() | switched_off()
+    return {entry.name: entry.value for entry in entry_points(group=GROUP) if entry.name not in left_out}
 
 
 def transcript_targets() -> dict[str, str]:
@@ -94,7 +95,7 @@ def transcript_targets() -> dict[str, str]:
 
         for entry in entry_points(group=TRANSCRIPT_GROUP):
             found.setdefault(entry.name, entry.value)
-    return found
+    return {kind: target for kind, target in found.items() if kind not in switched_off()}
 
 
 def switched_off() -> frozenset[str]:

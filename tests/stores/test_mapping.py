@@ -104,6 +104,14 @@ def test_the_mistake_of_the_document(example: Path) -> None:
     assert error.value.line().replace(str(file), file.name) == from_document("output", "mistake").strip()
 
 
+def test_what_was_read_by_another_mapping_is_stale(example: Path) -> None:
+    before = open_store(example).reader.data_version()
+    assert open_store(example).reader.data_version() == before
+    file = Path(f"{example}.mapping.toml")
+    file.write_text(file.read_text(encoding="utf-8").replace('["broken"]', '["broken", "done"]'), encoding="utf-8")
+    assert open_store(example).reader.data_version() != before
+
+
 # -- a known store through a mapping alone
 
 

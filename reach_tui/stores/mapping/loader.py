@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -137,6 +138,7 @@ class _Builder:
             results=results,
             roles={**_ROLES, **found.roles},
             places=tuple(self.places),
+            digest=hashlib.sha256(found.model_dump_json().encode()).hexdigest()[:16],
         )
 
     def _fault(self, key: str, what: str, hint: str = "docs/mapping.md shows how") -> ConfigError:

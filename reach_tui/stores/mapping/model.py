@@ -144,6 +144,8 @@ class StoreMapping:
     roles: Mapping[str, StepKind]
     places: tuple[tuple[str, Rows, Expression], ...]
     """Every expression with its key and its rows, for checking against a schema."""
+    digest: str
+    """Changes when the file says something else: what was read by it before is then stale."""
 
     def recognises(self, schema: Schema) -> bool:
         """True if the tables and columns by which the mapping knows its store are all there."""

@@ -36,8 +36,8 @@ class MappedReader:
         self._known: tuple[object, Schema] | None = None
 
     def data_version(self) -> object:
-        """Sizes and times of the file and its `-wal`."""
-        return stamp(self.path)
+        """Sizes and times of the file and its `-wal`, and what the mapping says."""
+        return (*stamp(self.path), self.mapping.digest)
 
     def sessions(self) -> Iterator[Session]:
         """Every session, newest first, from the session's rows alone."""

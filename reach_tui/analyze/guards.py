@@ -16,6 +16,7 @@ from reach_tui.analyze.pairs import Pairs, Wanted, answered, error_text, origina
 AFTER = (3, 5, 10)
 SAME, ANY = "same_error", "any_error"
 FLAG, TRUTH = "by_flag", "by_truth"
+_KEPT = 20  # places a guard would have spoken at that are named
 
 
 class Firing(NamedTuple):
@@ -35,9 +36,21 @@ class Guards:
     fired: Counter[Firing] = field(default_factory=Counter)
     analyzer: Counter[str] = field(default_factory=Counter)
     """Failures an offline analyzer finds among the paired results, by view."""
+    where: dict[tuple[str, int], tuple[str, ...]] = field(default_factory=dict)
+    """Keys of the first calls at which a guard (rule, after) would have spoken by the truth."""
 
     def __add__(self, other: Guards) -> Guards:
-        return Guards(self.metric + other.metric, self.fired + other.fired, self.analyzer + other.analyzer)
+        where = dict(self.where)
+        for guard, keys in other.where.items():
+            where[guard] = (where.get(guard, ()) + keys)[:_KEPT]
+        return Guards(self.metric + other.metric, self.fired + other.fired, self.analyzer + other.analyzer, where)
+
+    def fire(self, guard: Firing, call_key: str) -> None:
+        """A guard speaks at a call."""
+        self.fired[guard] += 1
+        if guard.view == TRUTH:
+            place = guard.rule, guard.after
+            self.where[place] = (*self.where.get(place, ()), call_key)[:_KEPT]
 
 
 class _Counter:
@@ -78,6 +91,8 @@ def of_session(pairs: Pairs, wanted: Wanted = originals) -> Guards:
             guards.metric[view] += 1
             guards.analyzer[view] += call.result is not None
             for after in AFTER:
-                guards.fired[Firing(SAME, after, view)] += same >= after
-                guards.fired[Firing(ANY, after, view)] += run == after
+                if same >= after:
+                    guards.fire(Firing(SAME, after, view), call.key)
+                if run == after:
+                    guards.fire(Firing(ANY, after, view), call.key)
     return guards

@@ -10,7 +10,7 @@ from reach_tui.analyze.pairs import Pairs, Wanted, originals
 from reach_tui.base.text import one_line
 from reach_tui.model import is_hidden
 
-_SHOWN = 200  # characters of evidence
+_KEPT = 600  # characters of evidence
 
 
 class Example(NamedTuple):
@@ -46,5 +46,5 @@ def of_session(pairs: Pairs, wanted: Wanted = originals) -> SuccessPath:
             found.recorded_success[call.tool] += call.flagged is False
             if call.tool not in found.example:
                 evidence = verdict.evidence.text if verdict.evidence else call.result.text if call.result else ""
-                found.example[call.tool] = Example(call.key, verdict.rule, one_line(evidence[:_SHOWN]))
+                found.example[call.tool] = Example(call.key, verdict.rule, one_line(evidence[:_KEPT]))
     return found

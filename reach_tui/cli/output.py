@@ -128,11 +128,14 @@ def _share(columns: Sequence[Column], total: int) -> list[int]:
 
 
 class Progress:
-    """`n done` on stderr: only on a terminal, and only where the result does not go to the same one."""
+    """`n done` on stderr: only on a terminal, and only where the result does not go to the same one meanwhile.
 
-    def __init__(self, what: str) -> None:
+    `apart`: the result comes when all is done, so that both may share a terminal.
+    """
+
+    def __init__(self, what: str, *, apart: bool = False) -> None:
         self._what = what
-        self._shown = sys.stderr.isatty() and not sys.stdout.isatty()
+        self._shown = sys.stderr.isatty() and (apart or not sys.stdout.isatty())
         self._next = time.monotonic() + 0.5
         self._drawn = False
 

@@ -92,7 +92,7 @@ def _collect(paths: tuple[Path, ...], selection: Selection) -> tuple[Traces, Col
         for source, _ in traces.each(collector.tallies):
             yield {"path": source.name}
 
-    for _ in Progress("sessions").watch(counted()):
+    for _ in Progress("sessions", apart=True).watch(counted()):
         pass
     return traces, collector
 

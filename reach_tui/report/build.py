@@ -13,6 +13,7 @@ from reach_tui.analyze.metrics import Metrics
 from reach_tui.analyze.rates import ToolCounts
 from reach_tui.analyze.stale_edits import StaleEdits
 from reach_tui.analyze.tally import Tally
+from reach_tui.export.redact import Redactor
 from reach_tui.report.model import (
     CauseRow,
     ClassRow,
@@ -32,6 +33,7 @@ from reach_tui.report.model import (
 from reach_tui.taxonomy import Taxonomy, default
 
 _FIXES = 5
+_SHOWN = 200  # characters of evidence
 _READ_FIRST = "read again before each edit"
 
 
@@ -49,7 +51,10 @@ def build(tally: Tally, scope: Scope, taxonomy: Taxonomy | None = None) -> Repor
         metric=Views(guards.metric[FLAG], guards.metric[TRUTH]),
         consecutive=tuple(
             ConsecutiveRow(
-                rule, after, Views(guards.fired[Firing(rule, after, FLAG)], guards.fired[Firing(rule, after, TRUTH)])
+                rule,
+                after,
+                Views(guards.fired[Firing(rule, after, FLAG)], guards.fired[Firing(rule, after, TRUTH)]),
+                guards.where.get((rule, after), ()),
             )
             for rule in (SAME, ANY)
             for after in AFTER
@@ -108,9 +113,16 @@ def _by_class(causes: Counter[Cause]) -> tuple[CauseRow, ...]:
 
 
 def _success_path(tally: Tally) -> tuple[SuccessRow, ...]:
-    found = tally.success_path
+    found, redactor = tally.success_path, Redactor()
     rows = [
-        SuccessRow(tool, count, found.recorded_success[tool], *found.example[tool])
+        SuccessRow(
+            tool,
+            count,
+            found.recorded_success[tool],
+            found.example[tool].call_key,
+            found.example[tool].rule,
+            redactor.text(found.example[tool].evidence)[:_SHOWN],  # reports are passed on
+        )
         for tool, count in found.hidden.items()
     ]
     return tuple(sorted(rows, key=lambda row: (-row.hidden, row.tool)))

@@ -24,7 +24,10 @@ def record(report: Report, comparison: Comparison | None = None) -> Json:
         "stale_edits": {**_stale(report.stale), "by_tool": [_stale(row) for row in report.stale_by_tool]},
         "guards": {
             "error_metric": _views(report.metric),
-            "consecutive": [{"after": row.after, **_views(row.views), "rule": row.rule} for row in report.consecutive],
+            "consecutive": [
+                {"after": row.after, **_views(row.views), "rule": row.rule, "where": list(row.where)}
+                for row in report.consecutive
+            ],
             "analyzer": _views(report.analyzer),
         },
         "attribution": [_cause(row, short=True) for row in report.causes],

@@ -91,6 +91,8 @@ class ConsecutiveRow:
     rule: str
     after: int
     views: Views
+    where: tuple[str, ...]
+    """Keys of the first calls at which it would have spoken by the truth."""
 
 
 @dataclass(frozen=True, slots=True)

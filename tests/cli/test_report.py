@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -95,3 +97,13 @@ def test_whole_sessions_are_attributed_and_bad_lines_named(process: Run) -> None
     (answer,) = ran.records
     assert (answer["id"], answer["step"], answer["agent"], answer["level1"]) == ("a", 1, "A", "model_reasoning")
     assert "line 2" in ran.err
+
+
+def test_no_screen_library_is_loaded(trace: Path) -> None:
+    code = (
+        "import sys; from reach_tui.cli.main import run; "
+        f"code = run(['report', {str(trace)!r}, '--format', 'html']); "
+        "sys.exit(code or 'textual' in sys.modules or 'pydantic' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (0, b"")

@@ -62,6 +62,10 @@ def test_the_retrospective_to_the_digit(retrospective: tuple[Path, dict[str, Any
     expected = {name: (one["by_flag"], one["by_truth"]) for name, one in truth["guard"]["counterfactual"].items()}
     assert expected == {"same_error": (3, 14), "any_error": (3, 7)}
     assert {rule: guards(answer, rule, 5) for rule in expected} == expected
+    for row in answer["guards"]["consecutive"]:
+        if row["after"] == 5:  # at the very calls
+            told_places = truth["guard"]["counterfactual"][row["rule"]]["where"]
+            assert sorted(key.split("/")[0] for key in row["where"]) == sorted(place[0] for place in told_places)
     flagged = sum(one.get("flagged", 0) for one in truth["scopes"]["roots"].values())
     hidden = sum(one.get("hidden", 0) for one in truth["scopes"]["roots"].values())
     total = answer["total"]

@@ -53,7 +53,9 @@ def test_json_has_the_contracts_keys(small: tuple[Report, dict[str, Any]]) -> No
     assert answer["guards"]["error_metric"].keys() == answer["guards"]["analyzer"].keys() == {"by_flag", "by_truth"}
     rows = [(row["rule"], row["after"]) for row in answer["guards"]["consecutive"]]
     assert rows == [(rule, after) for rule in ("same_error", "any_error") for after in (3, 5, 10)]
-    assert all(row.keys() == {"after", "by_flag", "by_truth", "rule"} for row in answer["guards"]["consecutive"])
+    assert all(
+        row.keys() == {"after", "by_flag", "by_truth", "rule", "where"} for row in answer["guards"]["consecutive"]
+    )
     assert all(row.keys() == {"cause", "count", "share"} for row in answer["attribution"])
     assert all({"tool", "hidden", "example_call_key"} <= row.keys() for row in answer["success_path"])
     assert all(row.keys() == {"what", "count"} for row in answer["health"])
@@ -132,3 +134,10 @@ def test_wide_characters_keep_the_columns(small: tuple[Report, dict[str, Any]]) 
     lines = text.render(made(bad("查询退款", 1), ok("Read", 2))).splitlines()
     rows = [line for line in lines if line.startswith(("查询退款", "Read ")) and "%" in line][:2]
     assert len({cell_len(line[: line.index("%")]) for line in rows}) == 1
+
+
+def test_secrets_in_evidence_are_redacted() -> None:
+    key = "sk-ant-" + "a1B2c3D4" * 6
+    report = made(bad("Bash", text=f"Error: bad key {key}"))
+    assert report.success_path[0].evidence.startswith("Error: bad key [redacted")
+    assert key not in html.render(report)

@@ -176,6 +176,8 @@ def _rows(connection: Connection, table: str, wanted: Sequence[str], session_id:
 
 def _session(row: Row) -> Session:
     notes = [f"recorded by {agent}"] if (agent := text_of(row["agent"])) else []
+    if agent == "opencode":
+        notes.append("the archive keeps no results of this program: hidden failures cannot be seen")
     if row["is_truncated"]:
         notes.append("cut short by the archive")
     if failures := as_int(row["tool_failure_signal_count"]):
@@ -260,10 +262,10 @@ class _Story:
             metadata["observed_outcome"] = outcome
         if child := text_of(row["subagent_session_id"]):
             metadata["subagent_session_id"] = child
-        if size and not text:
+        lost = _lost(text, size, bool(events), outcome)
+        if lost:
             metadata["result_kept"] = False
-            problem = problem or f"the archive did not keep the result ({size} bytes)"
-        empty_but_there = bool(events) and not size and not text
+            problem = problem or lost
         answered = parse_time(events[-1]["timestamp"]) if events else None
         return self.narrator.call(
             ToolCall(
@@ -273,7 +275,7 @@ class _Story:
                 tool=text_of(row["tool_name"]),
                 arguments=arguments,
                 flagged=None if status is None else _FLAGS.get(status),
-                result=result_of(text) if text or empty_but_there else None,
+                result=None if lost else result_of(text),
                 step=self.narrator.number + 1,
                 turn=self.narrator.turn,
                 started_at=at,
@@ -283,6 +285,18 @@ class _Story:
                 problem=problem,
             )
         )
+
+
+def _lost(text: str, size: int | None, answered: bool, outcome: str) -> str | None:
+    """Why there is no text although there may have been a result; None for one that is there, be it empty."""
+    if text:
+        return None
+    if size:
+        return f"the archive did not keep the result ({size} bytes)"
+    if not answered:
+        return "no result in the archive, which keeps none of some tools and programs"
+    known = outcome in ("", "content")  # its own verdict had nothing to go by
+    return None if known else "the archive did not keep the result"
 
 
 def _arguments(value: object) -> tuple[JsonValue, str | None]:

@@ -56,6 +56,25 @@ def test_an_empty_result_is_a_result(archive: Path) -> None:
     assert (call.result.text, call.problem) == ("", None)
 
 
+def test_programs_whose_results_are_not_kept_at_all(archive: Path) -> None:
+    """As for opencode: neither text nor size, with an event or without; never judged fine."""
+    reader = change(
+        archive,
+        "UPDATE sessions SET agent = 'opencode'",
+        "UPDATE tool_calls SET result_content_length = NULL, observed_outcome = 'unknown'",
+        "UPDATE tool_result_events SET content = '', content_length = 0, status = ''",
+        "DELETE FROM tool_result_events WHERE id % 2 = 0",
+    )
+    calls = list(reader.calls())
+    assert {call.flagged for call in calls} == {False, None}
+    engine = default_engine()
+    for call in calls:
+        assert (call.result, call.metadata["result_kept"]) == (None, False)
+        assert call.problem is not None
+        assert engine.judge(call).failed is None
+    assert "keeps no results of this program" in next(reader.sessions()).notes[1]
+
+
 def test_sessions_say_who_recorded_them_and_deleted_ones_are_gone(archive: Path) -> None:
     session = next(AgentsviewReader(archive).sessions())
     assert session.notes[0] == "recorded by claude"

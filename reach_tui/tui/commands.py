@@ -9,8 +9,8 @@ from textual.binding import Binding
 
 from reach_tui.base.errors import ConfigError
 
-SESSIONS, SESSION, DETAIL = "sessions", "session", "detail"
-EVERYWHERE = (SESSIONS, SESSION, DETAIL)
+SESSIONS, SESSION, DETAIL, REPORT, CALLS = "sessions", "session", "detail", "report", "calls"
+EVERYWHERE = (SESSIONS, SESSION, DETAIL, REPORT, CALLS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,9 @@ COMMANDS: tuple[Command, ...] = (
             (SESSIONS, SESSION), "filter"),
     Command("soft", "S", "count soft signals as failures, or not", "Find the failure", (SESSION,)),
     Command("sort", "s", "sort by the next column", "Find the failure", (SESSIONS,), "sort"),
-    Command("open", "enter", "open the row; in a session: the call, full screen", "Go", (SESSIONS, SESSION), "open"),
+    Command("open", "enter", "open the row; in a session: the whole call", "Go", (SESSIONS, SESSION, REPORT, CALLS),
+            "open"),
+    Command("report", "R", "the report on all that is open", "Go", (SESSIONS,), "report"),
     Command("back", "escape,q", "back; on the first screen q quits", "Go"),
     Command("next-panel", "tab", "next panel", "Go", (SESSION,)),
     Command("unfold", "right", "unfold sub-agents or repeats", "Go", (SESSIONS, SESSION)),

@@ -23,6 +23,8 @@ PERI = DATA / "peri" / "schema_3.db"
 def labels_on_disk() -> list[tuple[str, str, str]]:
     """(call key, category, action) of every row, read by another connection."""
     with sqlite3.connect(labels_file()) as connection:
+        if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'label'").fetchone():
+            return []  # being made
         return connection.execute("SELECT call_key, category, action FROM label ORDER BY id").fetchall()
 
 

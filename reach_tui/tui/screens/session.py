@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
@@ -19,10 +18,10 @@ from reach_tui.tui.commands import SESSION, bindings_for
 from reach_tui.tui.folding import fold_rows
 from reach_tui.tui.labelling import Labelling, Outcome
 from reach_tui.tui.lines import Line, spread
-from reach_tui.tui.live import StoreChanged
-from reach_tui.tui.panels import Style, inspect
+from reach_tui.tui.panels import Style
+from reach_tui.tui.panels import inspect as panel_lines
 from reach_tui.tui.rows import search_text, short_project, span_of, title_of, when
-from reach_tui.tui.screens.base import ListScreen
+from reach_tui.tui.screens.followed import FollowedSession
 from reach_tui.tui.screens.label_commands import LabelCommands
 from reach_tui.tui.widgets.line_view import Bar, LineList, LinesView
 from reach_tui.tui.widgets.step_list import StepList
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 _BATCH = 200
 
 
-class SessionScreen(LabelCommands, ListScreen):
+class SessionScreen(LabelCommands, FollowedSession):
     """Step through a session: verdict, route, slots, arguments and result of each call; label the failures."""
 
     commands_of = SESSION
@@ -49,37 +48,25 @@ class SessionScreen(LabelCommands, ListScreen):
         last: bool
 
     @dataclass
-    class Failed(Message):
-        """The session could not be read on."""
-
-        error: ReachError
-
-    @dataclass
-    class Reread(Message):
-        """The session has been read again, because it changed."""
-
-        steps: list[JudgedStep]
-        seconds: float
-
-    @dataclass
     class Found(Message):
         """The indexes of the steps that hold the words searched for."""
 
         words: str
         indexes: set[int]
 
-    def __init__(self, source: Source, judged: JudgedSession, *, several: bool = False) -> None:
+    def __init__(self, source: Source, judged: JudgedSession, *, several: bool = False, at: str | None = None) -> None:
         super().__init__()
         self.source = source
         self.judged = judged
         self._several = several
+        self._at = at
+        """Key of the call to go to as soon as it has been read."""
         self.loaded = False
         self.count_soft = False
         self._unfolded: set[int] = set()
         self._hits: set[int] | None = None
         self._words = ""
         self._touched = False
-        self._news = self._rereading = False
         self._wish: bool | None = None
         """Set while a failure asked for has not been read yet: True for a hidden one."""
         self._back_to: int | None = None
@@ -98,7 +85,7 @@ class SessionScreen(LabelCommands, ListScreen):
         self.query_one("#top", Bar).show(self._top)
         self.query_one("#bottom", Bar).show(self._bottom)
         self.step_list.focus()
-        self.step_list.follow = self._inspect
+        self.step_list.follow = self.inspect
         self._read()
 
     # Reading
@@ -117,7 +104,7 @@ class SessionScreen(LabelCommands, ListScreen):
                     if worker.is_cancelled:
                         return
         except ReachError as error:
-            self.post_message(self.Failed(error))
+            self.post_message(self.ReadingFailed(error))
         self.post_message(self.Read(batch, last=True))
 
     @on(Read)
@@ -129,54 +116,25 @@ class SessionScreen(LabelCommands, ListScreen):
                 self._note_digit(judged.judged)
         steps.steps += message.steps
         self.loaded = message.last
-        self._refold()
+        self.refold()
         if first:
-            self._inspect()
+            self.inspect()
+        if self._at is not None:
+            self._go_to(self._at)
         if self._wish is not None and self.jump(1, hidden=self._wish):
             self.set_status("", "dim")
 
-    @on(Failed)
-    def _not_read(self, message: Failed) -> None:
+    def _go_to(self, key: str) -> None:
+        steps = self.step_list
+        where = next((i for i, one in enumerate(steps.steps) if one.judged and one.judged.call.key == key), None)
+        if where is not None:
+            self._at = None
+            steps.cursor = steps.row_of(where)
+
+    @on(FollowedSession.ReadingFailed)
+    def _not_read(self, message: FollowedSession.ReadingFailed) -> None:
         self.set_status(message.error.line(), "flagged")
         self.reach.say(message.error.line(), severity="error")
-
-    # Live follow
-
-    @on(StoreChanged)
-    def _store_changed(self, message: StoreChanged) -> None:
-        if message.source is self.source and self.judged.session.id in message.session_ids and self.loaded:
-            self._news = True
-            if not self._rereading:
-                self._rereading = True
-                self._reread(self.step_list.steps)
-
-    @work(thread=True, group="reread", exit_on_error=False)
-    def _reread(self, known: list[JudgedStep]) -> None:
-        """Read the session anew; what has not changed keeps its verdict."""
-        self._news = False
-        begun = time.monotonic()
-        try:
-            steps = list(self.reach.workspace.judged_again(self.source, self.judged.session.id, known))
-        except ReachError as error:
-            self.post_message(self.Failed(error))
-            steps = known
-        self.post_message(self.Reread(steps, time.monotonic() - begun))
-
-    @on(Reread)
-    def _read_again(self, message: Reread) -> None:
-        before = self.current
-        self.step_list.steps = list(message.steps)
-        self._refold()
-        if self.current != before:
-            self._inspect(keep_scroll=True)
-        # a quarter of a core at the most: the longer the session, the rarer it is read
-        self.set_timer(max(0.1, 3 * message.seconds), self._reread_if_news)
-
-    def _reread_if_news(self) -> None:
-        if self._news:
-            self._reread(self.step_list.steps)
-        else:
-            self._rereading = False
 
     def _note_digit(self, judged: JudgedCall) -> None:
         label = judged.label
@@ -189,12 +147,7 @@ class SessionScreen(LabelCommands, ListScreen):
 
     # The list
 
-    @property
-    def step_list(self) -> StepList:
-        """The list, with its own type."""
-        return self.query_one(StepList)
-
-    def _refold(self) -> None:
+    def refold(self) -> None:
         steps = self.step_list
         chosen = steps.rows[steps.cursor].index if steps.rows else 0
         steps.rows = fold_rows(steps.steps, self._unfolded, self._hits)
@@ -209,12 +162,6 @@ class SessionScreen(LabelCommands, ListScreen):
             bar.refresh()
 
     @property
-    def current(self) -> JudgedStep | None:
-        """The step under the cursor."""
-        steps = self.step_list
-        return steps.steps[steps.rows[steps.cursor].index] if steps.rows else None
-
-    @property
     def current_call(self) -> JudgedCall | None:
         """The call under the cursor, None on a message."""
         return self.current.judged if self.current else None
@@ -227,14 +174,14 @@ class SessionScreen(LabelCommands, ListScreen):
     def _clicked(self) -> None:
         self.action_open()
 
-    def _inspect(self, *, keep_scroll: bool = False) -> None:
+    def inspect(self, *, keep_scroll: bool = False) -> None:
         step = self.current
         style = Style(self.reach.glyphs, brief=self.has_class("-narrow"))
-        build: Callable[[int], list[Line]] = lambda width: inspect(step, width, style) if step else []  # noqa: E731
+        build: Callable[[int], list[Line]] = lambda width: panel_lines(step, width, style) if step else []  # noqa: E731
         self.query_one("#inspector", LinesView).show(build, keep_scroll=keep_scroll)
 
     def on_resize(self) -> None:
-        self.call_after_refresh(self._inspect, keep_scroll=True)
+        self.call_after_refresh(self.inspect, keep_scroll=True)
 
     # Finding failures
 
@@ -304,8 +251,8 @@ class SessionScreen(LabelCommands, ListScreen):
         row = rows[self.step_list.cursor] if rows else None
         if row is not None and row.repeats > 1:
             self._unfolded.add(row.index - 1)
-            self._refold()
-            self._inspect()
+            self.refold()
+            self.inspect()
 
     def action_fold(self) -> None:
         rows = self.step_list.rows
@@ -313,8 +260,8 @@ class SessionScreen(LabelCommands, ListScreen):
             start = max((one for one in self._unfolded if one <= rows[self.step_list.cursor].index), default=None)
             if start is not None:
                 self._unfolded.discard(start)
-                self._refold()
-                self._inspect()
+                self.refold()
+                self.inspect()
 
     def action_origin(self) -> None:
         """Jump to where the weakest slot's value came from; from there back."""
@@ -357,8 +304,8 @@ class SessionScreen(LabelCommands, ListScreen):
             self._search(self._words, list(self.step_list.steps))
         else:
             self._hits = None
-            self._refold()
-            self._inspect()
+            self.refold()
+            self.inspect()
 
     @work(thread=True, group="search", exclusive=True, exit_on_error=False)
     def _search(self, words: str, steps: list[JudgedStep]) -> None:
@@ -376,8 +323,8 @@ class SessionScreen(LabelCommands, ListScreen):
     def _found(self, message: Found) -> None:
         if message.words == self._words:
             self._hits = message.indexes
-            self._refold()
-            self._inspect()
+            self.refold()
+            self.inspect()
 
     # Labels
 
@@ -392,7 +339,7 @@ class SessionScreen(LabelCommands, ListScreen):
                     steps.steps[index] = replace(judged, judged=call)
                     self._note_digit(call)
             steps.redraw()
-            self._inspect(keep_scroll=True)
+            self.inspect(keep_scroll=True)
         else:
             self.reach.say(outcome.text, severity="error")
         self.set_status(outcome.text, "flagged" if outcome.failed else "label")

@@ -160,6 +160,13 @@ class SessionsScreen(ListScreen):
             if scan.error is not None:
                 self.post_message(self.Failed(ReachError(f"counting stopped: {scan.error}")))
         self.post_message(self.Scanned())
+        for source in self.sources:  # what search needs; nobody waits for it
+            self._scan = scan = ScanProcess(source.path, source.kind, words=True)
+            if worker.is_cancelled:
+                scan.cancel()
+                return
+            for _ in scan:
+                pass
 
     # What the workers say
 
@@ -346,6 +353,13 @@ class SessionsScreen(ListScreen):
             self._moved = True
             self.folds[key] = unfolded
             self.rebuild()
+
+    def action_report(self) -> None:
+        """The report on every open source."""
+        from reach_tui.tui.screens.report import ReportScreen
+
+        if self.sources:
+            self.app.push_screen(ReportScreen(list(self.sources)))
 
     def action_problems(self) -> None:
         from reach_tui.tui.screens.dialogs import TextDialog

@@ -1,0 +1,152 @@
+"""The report on everything that is open; Enter on a number lists the calls behind it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Horizontal
+from textual.message import Message
+from textual.worker import get_current_worker
+
+from reach_tui.base.errors import ReachError
+from reach_tui.report.model import Report
+from reach_tui.report.tables import headline
+from reach_tui.tui.commands import REPORT, bindings_for
+from reach_tui.tui.lines import Line, padded, spread
+from reach_tui.tui.report_rows import ReportRow, report_rows
+from reach_tui.tui.screens.base import ListScreen
+from reach_tui.tui.widgets.line_view import Bar, LineList
+from reach_tui.workspace import Source
+from reach_tui.workspace.reporting import Collector, Selection
+
+_TELL_SECONDS = 0.2
+
+
+class ReportList(LineList):
+    """The rows of the report."""
+
+    def __init__(self) -> None:
+        super().__init__(id="report")
+        self.rows: list[ReportRow] = []
+        self.waiting = ""
+
+    def line_at(self, index: int, width: int) -> Line:
+        row = self.rows[index]
+        mark = "▌" if index == self.cursor else " "
+        return [(mark if row.query or index == self.cursor else " ", "key"), *row.line]
+
+    def empty_line(self, index: int, width: int) -> Line:
+        return [(f"  {self.waiting}", "dim")] if index == 1 else []
+
+
+class ReportScreen(ListScreen):
+    """Rates, classes, guards, causes, loops and data health of the open traces."""
+
+    commands_of = REPORT
+    BINDINGS: ClassVar[list[Binding]] = bindings_for(REPORT)  # type: ignore[assignment]
+
+    @dataclass
+    class Progress(Message):
+        """So many sessions have been read."""
+
+        sessions: int
+        seconds: float
+
+    @dataclass
+    class Built(Message):
+        """The report is there."""
+
+        report: Report
+        problems: list[ReachError]
+
+    def __init__(self, sources: list[Source]) -> None:
+        super().__init__()
+        self._sources = sources
+        self.report: Report | None = None
+        self.selection = Selection()
+
+    def compose(self) -> ComposeResult:
+        yield Bar(id="top")
+        yield ReportList()
+        yield Horizontal(id="filter-line")
+        yield Bar(id="bottom")
+
+    def on_mount(self) -> None:
+        self.query_one("#top", Bar).show(self._top)
+        self.query_one("#bottom", Bar).show(self._bottom)
+        self.report_list.waiting = "reading …  Escape stops"
+        self.report_list.focus()
+        self._collect()
+
+    @property
+    def report_list(self) -> ReportList:
+        """The list, with its own type."""
+        return self.query_one(ReportList)
+
+    @work(thread=True, group="report", exit_on_error=False)
+    def _collect(self) -> None:
+        worker, begun, told, sessions = get_current_worker(), time.monotonic(), 0.0, 0
+        collector = Collector(self.reach.workspace, self.selection)
+        problems: list[ReachError] = []
+        for source in self._sources:
+            try:
+                for _ in collector.tallies(source):
+                    sessions += 1
+                    if worker.is_cancelled:
+                        return
+                    if time.monotonic() - told > _TELL_SECONDS:
+                        told = time.monotonic()
+                        self.post_message(self.Progress(sessions, told - begun))
+            except ReachError as error:
+                problems.append(error)
+        self.post_message(self.Built(collector.report(), problems))
+
+    @on(Progress)
+    def _progress(self, message: Progress) -> None:
+        rate = message.sessions / max(message.seconds, 0.001)
+        self.report_list.waiting = f"{message.sessions:,} sessions read, {rate:,.0f} a second …  Escape stops"
+        self.report_list.refresh()
+
+    @on(Built)
+    def _built(self, message: Built) -> None:
+        self.report = message.report
+        for problem in message.problems[:3]:
+            self.reach.say(problem.line(), severity="warning")
+        self._lay_out()
+        for bar in self.query(Bar):
+            bar.refresh()
+
+    def _lay_out(self) -> None:
+        if self.report is not None:
+            rows = self.report_list
+            rows.rows = report_rows(self.report, rows.line_width, self.reach.glyphs)
+            rows.set_count(len(rows.rows))
+
+    @on(LineList.Chosen)
+    def _clicked(self) -> None:
+        self.action_open()
+
+    def action_open(self) -> None:
+        rows = self.report_list
+        row = rows.rows[rows.cursor] if rows.rows else None
+        if row is not None and row.query is not None:
+            from reach_tui.tui.screens.calls import CallsScreen
+
+            self.app.push_screen(CallsScreen(self._sources, row.query, row.about, self.selection))
+
+    def action_back(self) -> None:
+        self.workers.cancel_group(self, "report")
+        self.app.pop_screen()
+
+    def _top(self, width: int) -> list[Line]:
+        text = headline(self.report.scope) if self.report is not None else "report"
+        right: Line = [("Enter shows the calls behind a number ", "dim")]
+        return [spread([(f" {text}", "title")], right, width), [(self.reach.glyphs.rule * width, "rule")]]
+
+    def _bottom(self, width: int) -> list[Line]:
+        return [[(self.reach.glyphs.rule * width, "rule")], padded([(" ", "text"), *self.key_line(width - 2)], width)]

@@ -1,0 +1,71 @@
+"""The report on screen: its figures are the analyzer's, and every number leads to the calls it counts."""
+
+from __future__ import annotations
+
+import json
+
+from textual.pilot import Pilot
+
+from reach_tui.tui.app import ReachApp
+from reach_tui.tui.screens.calls import CallsScreen
+from reach_tui.tui.screens.report import ReportScreen
+from reach_tui.tui.screens.session import SessionScreen
+from tests.tui.kit import DATA, running, screen_text, shows, until
+
+PERI = DATA / "peri" / "schema_3.db"
+
+
+async def open_report(app: ReachApp, pilot: Pilot[int]) -> ReportScreen:
+    """The report on what is open, built."""
+    await pilot.press("R")
+    await until(lambda: isinstance(app.screen, ReportScreen) and app.screen.report is not None)
+    await pilot.pause()
+    assert isinstance(app.screen, ReportScreen)
+    return app.screen
+
+
+async def test_figures_equal_the_truth_file() -> None:
+    truth = json.loads((DATA / "peri" / "schema_3.truth.json").read_text(encoding="utf-8"))["scopes"]["roots"]
+    async with running([PERI], size=(120, 60)) as (app, pilot):
+        screen = await open_report(app, pilot)
+        assert screen.report is not None
+        found = {row.tool: row.counts for row in screen.report.tools}
+        for tool in ("Agent", "Edit", "Read", "Bash"):
+            assert found[tool].calls == truth[tool]["calls"]
+            assert found[tool].flagged == truth[tool].get("flagged", 0)
+            assert found[tool].hidden == truth[tool].get("hidden", 0)
+        await shows(app, "old string not found", "95 % interval")
+
+
+async def test_a_number_leads_to_its_calls_and_a_call_to_its_session() -> None:
+    async with running([PERI], size=(120, 60)) as (app, pilot):
+        screen = await open_report(app, pilot)
+        rows = screen.report_list.rows
+        index = next(i for i, row in enumerate(rows) if row.query and row.query.rule == "edit.old_string_not_found")
+        screen.report_list.cursor = index
+        assert screen.report is not None
+        edit = next(row for row in screen.report.tools if row.tool == "Edit")
+        count = next(one.count for one in edit.classes if one.rule == "edit.old_string_not_found")
+        await pilot.press("enter")
+        await until(lambda: isinstance(app.screen, CallsScreen) and app.screen.complete)
+        calls = app.screen
+        assert isinstance(calls, CallsScreen)
+        assert len(calls.call_list.calls) == count
+        assert all(one.call.tool == "Edit" and one.hidden for _, one in calls.call_list.calls)
+        await shows(app, f"{count} calls")
+        await pilot.press("j", "enter")
+        await until(lambda: isinstance(app.screen, SessionScreen) and app.screen.loaded)
+        session = app.screen
+        assert isinstance(session, SessionScreen)
+        current = session.current_call
+        assert current is not None
+        assert current.call.key == calls.call_list.calls[1][1].call.key
+        await pilot.press("escape", "escape", "escape")
+        await shows(app, "sessions hide errors")
+
+
+async def test_report_can_be_left_while_it_is_read() -> None:
+    async with running([PERI]) as (app, pilot):
+        await pilot.press("R", "escape")
+        await shows(app, "sessions hide errors")
+        assert "sort" in screen_text(app)

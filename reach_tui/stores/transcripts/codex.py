@@ -27,6 +27,7 @@ _PROGRAMS = re.compile(
 )
 _GENERATION = re.compile(r"_(\d+)\.sqlite\Z")
 _CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call"})
+_ENDINGS = {"task_complete": "completed", "turn_aborted": "aborted", "task_started": "unfinished"}
 _FOLDERS = ("sessions", "archived_sessions")
 
 
@@ -212,9 +213,7 @@ def _ending(excerpt: Excerpt) -> tuple[str | None, Tokens]:
         payload = _payload(line)
         kind = payload.get("type")
         if outcome is None and line.get("type") == "event_msg":
-            outcome = {"task_complete": "completed", "turn_aborted": "aborted", "task_started": "unfinished"}.get(
-                str(kind)
-            )
+            outcome = "failed" if kind == "task_complete" and payload.get("error") else _ENDINGS.get(str(kind))
         if kind == "token_count":
             total = as_object(as_object(payload.get("info")).get("total_token_usage"))
             return outcome, Tokens(as_int(total.get("input_tokens")), as_int(total.get("output_tokens")))

@@ -16,7 +16,7 @@ from reach_tui.stores.transcripts.format import PlainFormat, Summary, Usage, las
 from reach_tui.stores.transcripts.lines import Excerpt, JsonObject, Line
 from reach_tui.stores.transcripts.story import Answer, Story
 
-_EXIT = re.compile(r"<(?:shellId|command)[^>]*exit(?:ed)?(?: with)?(?: exit)? code:? (-?\d+)>\s*\Z")
+_EXIT = re.compile(r"<[^<>]*exit(?:ed)?(?: with)?(?: exit)? code:? (-?\d+)>\s*\Z")
 
 
 class CopilotCli(PlainFormat):
@@ -147,7 +147,7 @@ def _answer(data: JsonObject, at: int | None) -> Answer:
     text = content_text(content) if content is not None else json_text(error or None)
     metadata: dict[str, JsonValue] = {}
     code = as_int(as_object(data.get("shellExecution")).get("exitCode"))
-    if code is None and (told := _EXIT.search(text)):
+    if code is None and (told := _EXIT.search(text[-200:])):
         code = int(told[1][:9])
     if code is not None:
         metadata["exit_code"] = code

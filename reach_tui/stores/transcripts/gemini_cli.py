@@ -18,7 +18,8 @@ from reach_tui.stores.transcripts.lines import Excerpt, JsonObject, Line, read_l
 from reach_tui.stores.transcripts.story import Answer, Story
 
 _ENDED = {"success": False, "error": True, "cancelled": False}
-_WORKSPACE = re.compile(r"<session_context>[\s\S]*?Workspace Directories:\W*\n\s*- (.+)")
+_CONTEXT = "<session_context>"
+_WORKSPACE = re.compile(r"^\W*Workspace Directories:\W*\n\s*- (.+)", re.MULTILINE)
 _SHELL = frozenset({"run_shell_command", "shell"})
 
 
@@ -87,7 +88,8 @@ def _workspace(line: JsonObject) -> str | None:
     """The first folder of the workspace, from the context that the program gives to the model."""
     messages = as_object(line.get("$set")).get("messages")
     for message in messages if isinstance(messages, list) else [line]:
-        if found := _WORKSPACE.search(parts_text(as_object(message).get("content"))):
+        text = parts_text(as_object(message).get("content"))[:20_000]
+        if text.startswith(_CONTEXT) and (found := _WORKSPACE.search(text)):
             return found[1].strip()
     return None
 
@@ -95,7 +97,7 @@ def _workspace(line: JsonObject) -> str | None:
 def _prompt(message: JsonObject) -> str:
     """What the user wrote: not the program's context, not the responses of functions."""
     texts = [part_text(part) for part in parts_of(message.get("content"))]
-    return "".join(text for text in texts if not text.lstrip().startswith("<session_context>"))
+    return "".join(text for text in texts if not text.lstrip().startswith(_CONTEXT))
 
 
 class _Teller:
@@ -123,10 +125,10 @@ class _Teller:
         if kind == "user":
             for part in parts_of(message.get("content")):
                 text = part_text(part)
-                if text.lstrip().startswith("<session_context>"):
+                if text.lstrip().startswith(_CONTEXT):
                     self._story.say(StepKind.SYSTEM, text, at)
             self._story.prompt(_prompt(message), at)
-        elif kind == "gemini":
+        elif kind in ("gemini", "model") or "toolCalls" in message:
             self._model(message, at, line)
         elif kind == "error":
             self._story.say(StepKind.ERROR, parts_text(message.get("content")), at)

@@ -15,8 +15,9 @@ from reach_tui.model import ToolCall
 READ, EDIT, WRITE = "read", "edit", "write"
 _PATHS = (
     "file_path", "filePath", "path", "filename", "file_name", "file", "target_file", "notebook_path", "absolute_path",
-    "relative_path", "TargetFile",
+    "relative_path", "TargetFile", "name",
 )  # fmt: skip
+"""Arguments that name the file, the telling ones first."""
 _PATCHES = ("input", "patch", "patchText", "diff", "content")
 _PATCHED = re.compile(r"(?m)^\*\*\* (?:Update|Add|Delete) File: (.+?)\s*$")
 _COMMANDS = {"view": READ, "create": WRITE, "str_replace": EDIT, "insert": EDIT}

@@ -16,6 +16,7 @@ PROBLEM = "calls whose row is not whole"
 UNREADABLE = "unreadable rows"
 COPIES = "copied calls, not counted"
 TIMELESS = "sessions without a time"
+_HABIT = 3  # of each, before one can be said to have followed the other
 _NOTED = re.compile(r"(orphan|malformed) \w+")
 
 
@@ -48,7 +49,7 @@ class Flagging:
         """`unflagged, later flagged` or the reverse where one habit replaced the other; `both` if mixed; else None."""
         if not self.flagged or not self.silent:
             return None
-        if self.flagged_span and self.silent_span:
+        if self.flagged_span and self.silent_span and min(self.flagged, self.silent) >= _HABIT:
             if self.silent_span[1] < self.flagged_span[0]:
                 return "unflagged, later flagged"
             if self.flagged_span[1] < self.silent_span[0]:

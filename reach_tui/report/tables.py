@@ -53,7 +53,7 @@ def day(ms: int | None) -> str | None:
 
 def headline(scope: Scope) -> str:
     """`threads.db · 1 Jun 2026 – 17 Jun 2026 · 400 root sessions`."""
-    names = [one_line(one.path) for one in scope.stores]
+    names = list(dict.fromkeys(one_line(one.path) for one in scope.stores))
     shown = ", ".join(names[:3]) + (f" +{len(names) - 3}" if len(names) > 3 else "") if names else "nothing"
     days = list(dict.fromkeys(filter(None, (day(scope.first), day(scope.last)))))
     kind = "root sessions" if scope.scope == "roots" else "sessions"
@@ -200,12 +200,13 @@ _TABLES: tuple[Callable[[Report], Table], ...] = (
 
 def comparison_tables(comparison: Comparison) -> Iterator[Table]:
     """The tools' changes, then the classes'."""
-    head = ("tool", "measure", "before", "after", "change", "95 % interval", "p", "more than chance")
+    head = ("tool", "measure", "before", "after", "points", "95 % interval", "p", "more than chance")
     right = frozenset({2, 3, 4, 5, 6})
     note = (
         "p: Fisher's exact test, two-sided mid-p, adjusted for the rows of the table (Holm). Not a cause: a difference."
     )
-    yield Table("Before and after", head, tuple(_change(one, one.measure) for one in comparison.tools), right, note)
+    told = [one for one in comparison.tools if one.before[0] or one.after[0]]
+    yield Table("Before and after", head, tuple(_change(one, one.measure) for one in told), right, note)
     moved = [one for one in comparison.classes if one.before[0] or one.after[0]]
     rows = tuple(_change(one, cell(one.failure_class)) for one in moved)
     if rows:

@@ -153,11 +153,14 @@ def test_success_path_names_one_to_look_at() -> None:
 
 
 def test_health_sees_what_changed_midway() -> None:
-    early, late = [bad("Edit", n, started_at=n) for n in (1, 2)], [bad("Edit", 3, started_at=3, flagged=True)]
+    early = [bad("Edit", n, started_at=n) for n in (1, 2, 3)]
+    late = [bad("Edit", n, started_at=n, flagged=True) for n in (5, 6, 7)]
+    after = [bad("Edit", n, started_at=n) for n in (8, 9, 10)]
     ((habit, one, change),) = (health.of_session(early) + health.of_session(late)).changes()
-    assert (habit, one.flagged, one.silent, change) == (("Edit", "any.error"), 1, 2, "unflagged, later flagged")
-    assert health.of_session([*late, *[bad("Edit", 9, started_at=9)]]).changes()[0][2] == "flagged, later unflagged"
-    assert health.of_session([*early, *late, bad("Edit", 9, started_at=9)]).changes()[0][2] == "both"
+    assert (habit, one.flagged, one.silent, change) == (("Edit", "any.error"), 3, 3, "unflagged, later flagged")
+    assert health.of_session([*late, *after]).changes()[0][2] == "flagged, later unflagged"
+    assert health.of_session([*early, *late, *after]).changes()[0][2] == "both"
+    assert health.of_session([*early[:1], *late[:1]]).changes()[0][2] == "both"  # too few to speak of later
     assert health.of_session(early).changes() == []
 
 

@@ -116,7 +116,9 @@ class _Teller:
                 return
             self._lines.add(uuid)
         kind = value.get("type")
-        if kind == "user":
+        if kind in ("user", "assistant") and not isinstance(value.get("message"), dict):
+            self._story.misshapen(line, "message")
+        elif kind == "user":
             self._user(line)
         elif kind == "assistant":
             self._assistant(line)

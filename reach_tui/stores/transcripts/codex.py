@@ -233,6 +233,8 @@ class _Teller:
             self._event(payload, at, visible)
         elif kind == "compacted":
             self._story.say(StepKind.NOTE, "context compacted: " + json_text(payload.get("message")), at)
+        elif kind == "response_item" and payload is line.value:
+            self._story.misshapen(line, "payload")
         elif kind == "response_item" or payload is line.value:
             self._response_item(payload, at, line, visible)
 

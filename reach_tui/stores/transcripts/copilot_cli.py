@@ -99,6 +99,8 @@ class _Teller:
         """One event."""
         data, at = as_object(line.value.get("data")), line_time(line.value)
         match line.value.get("type"):
+            case str(kind) if not isinstance(line.value.get("data"), dict):
+                self._story.misshapen(line, f"data of {kind}")
             case "user.message":
                 self._story.prompt(content_text(data.get("content")), at)
             case "system.message" | "system.notification":

@@ -103,7 +103,9 @@ class _Teller:
         value = line.value
         kind, at = as_text(value.get("type")), line_time(value)
         visible = self._tree.visible(value.get("id"))
-        if kind == "message":
+        if kind == "message" and not isinstance(value.get("message"), dict):
+            self._story.misshapen(line, "message")
+        elif kind == "message":
             self._message(_message(value), at, line, visible)
         elif kind == "compaction":
             self._story.say(StepKind.NOTE, "context compacted: " + json_text(value.get("summary")), at)

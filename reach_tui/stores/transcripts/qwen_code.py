@@ -87,7 +87,9 @@ class _Teller:
         at, visible = line_time(value), line.number >= self._horizon
         parts = parts_of(as_object(value.get("message")).get("parts"))
         kind = value.get("type")
-        if kind == "user":
+        if kind in ("user", "assistant", "tool_result") and not isinstance(value.get("message"), dict):
+            self._story.misshapen(line, "message")
+        elif kind == "user":
             self._story.prompt(parts_text(parts), at, visible=visible)
         elif kind == "assistant":
             self._assistant(parts, at, line, visible)

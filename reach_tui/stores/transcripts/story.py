@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from reach_tui.base.jsonio import BadJson, JsonValue, loads, shallow
 from reach_tui.model import Step, StepKind, ToolCall
-from reach_tui.stores.content import Narrator, result_of
+from reach_tui.stores.content import Narrator, json_text, result_of
 from reach_tui.stores.transcripts.lines import Line
 
 
@@ -57,6 +57,10 @@ class Story(Narrator):
         self.trouble("torn last line" if torn else "unreadable line", f"line {line.number}: {line.fault}")
         if not torn:
             self._queue.append(_Queued(self.step(StepKind.RAW, line.text or f"[{line.fault}]")))
+
+    def misshapen(self, line: Line, part: str) -> None:
+        """A line of JSON that lacks the object it should have; shown as it stands."""
+        self.raw(replace(line, fault=f"{part} is no object", text=json_text(shallow(dict(line.value)))))
 
     def begin(
         self,

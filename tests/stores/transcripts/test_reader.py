@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from pathlib import Path
@@ -136,6 +137,22 @@ def test_a_broken_line_is_shown(write: Write) -> None:
     reader = opened(write("one.jsonl", [*pi("s1", "c1"), b"no json\n", *pi("s1", "c9")[2:]]))
     assert [step.text for step in reader.steps("s1") if step.kind is StepKind.RAW] == ["no json"]
     assert [call.id for call in reader.calls()] == ["c1", "c9"]
+
+
+def test_a_message_that_is_none_is_shown(data: Path, write: Write) -> None:
+    part = {"claude_code": "message", "codex/main": "payload", "copilot_cli": "data", "pi": "message"}
+    for name in (*part, "qwen_code"):
+        source = sorted((data / name).rglob("*.jsonl"))[0]
+        lines = [json.loads(line) for line in source.read_text(encoding="utf-8").splitlines()]
+        key = part.get(name, "message")
+        kinds = ("assistant", "response_item", "tool.execution_complete", "message")
+        index = next(n for n, line in enumerate(lines) if line["type"] in kinds and key in line)
+        lines[index][key] = "lost"
+        reader = opened(write(f"{name}/{source.name}", lines))
+        (session,) = reader.sessions()
+        raw = [step.text for step in reader.steps(session.id) if step.kind is StepKind.RAW]
+        assert [json.loads(text)[key] for text in raw] == ["lost"]
+        assert "unreadable line" in {trouble.what for trouble in reader.troubles(session.id)}
 
 
 def test_ids_that_repeat_are_paired_by_occurrence(write: Write) -> None:

@@ -5,7 +5,8 @@
 The cache folder is one of its own. Every scan is a process (`python -m reach_tui.workspace.scan`) that is killed with
 SIGKILL at a random moment of its first two thirds; every fourth kill hits the indexing of words instead.
 When a scan gets to its end before it is killed, a tenth of the index's sessions are made stale or the index is deleted,
-so that the next one has work. Printed: kills, sessions done at each, whether figures, calls and words are the same at the end.
+so that the next one has work. Printed: sessions judged and indexed at each kill, and whether figures, calls and words
+are the same at the end.
 """
 
 from __future__ import annotations

@@ -87,6 +87,11 @@ class ScanProcess:
             lines = err.decode("utf-8", "replace").strip().splitlines()
             self.error = lines[-1] if lines else f"the scan ended with exit code {self._process.returncode}"
 
+    def wait(self) -> None:
+        """Until the scan has ended; what it still says is left out."""
+        for _ in self:
+            pass
+
     def cancel(self) -> None:
         """End the scan; what was counted so far stands."""
         with contextlib.suppress(OSError):

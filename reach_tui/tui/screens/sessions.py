@@ -161,12 +161,12 @@ class SessionsScreen(ListScreen):
                 self.post_message(self.Failed(ReachError(f"counting stopped: {scan.error}")))
         self.post_message(self.Scanned())
         for source in self.sources:  # what search needs; nobody waits for it
+            if worker.is_cancelled:
+                return
             self._scan = scan = ScanProcess(source.path, source.kind, words=True)
             if worker.is_cancelled:
                 scan.cancel()
-                return
-            for _ in scan:
-                pass
+            scan.wait()
 
     # What the workers say
 

@@ -15,6 +15,7 @@ class Tally:
     """What the sessions fed in add up to; `+` is associative, an empty one changes nothing."""
 
     sessions: int = 0
+    """Sessions fed in, without those that only repeat another."""
     rates: rates.Rates = field(default_factory=rates.Rates)
     classes: classes.Classes = field(default_factory=classes.Classes)
     stale_edits: stale_edits.StaleEdits = field(default_factory=stale_edits.StaleEdits)
@@ -35,8 +36,9 @@ _FIELDS = tuple(one.name for one in fields(Tally))
 def of_session(session: Session, pairs: Pairs, steps: Sequence[Step] = (), wanted: Wanted = originals) -> Tally:
     """Everything about one session: its calls with verdicts, in order, and its other steps where they were read."""
     folder = session.project
+    mere_copy = session.copy_of is not None and not any(originals(call) for call, _ in pairs)
     return Tally(
-        1,
+        0 if mere_copy else 1,
         rates.of_session(pairs, wanted),
         classes.of_session(pairs, wanted),
         stale_edits.of_session(pairs, folder, wanted),

@@ -79,7 +79,7 @@ class Collector:
             pairs = [(step.call, engine.judge(step.call)) for step in steps if step.call is not None]
             one = of_session(session, pairs, [step for step in steps if step.call is None], wanted)
             self.tally += one
-            sums["sessions"] += 1
+            sums["sessions"] += one.sessions
             sums["calls"] += one.rates.total.calls
             self._see(session.started_at)
             yield one

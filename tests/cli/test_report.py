@@ -50,8 +50,11 @@ def test_copies_count_once(reach: Run, tmp_path: Path) -> None:
     with NativeWriter(path) as writer:
         writer.add_session(Session("reach", "ses_3", title="fork", copy_of="ses_1"))
         writer.add_call(call("ses_3", 2, "edit", MISSED, copy_of="ses_1/c2"))
-    tools = {row["tool"]: row for row in json.loads(reach("report", path, "--json").out)["tools"]}
+    answer = json.loads(reach("report", path, "--json").out)
+    tools = {row["tool"]: row for row in answer["tools"]}
     assert tools["edit"]["calls"] == 2
+    assert answer["scope"]["sessions"] == 2
+    assert {"what": "copied calls, not counted", "count": 1} in answer["health"]
 
 
 def test_compare_with_a_trace_and_with_a_saved_report(reach: Run, trace: Path, tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def scan(reader: Reader, engine: Judge) -> Iterator[SessionCounts]:
     """
     for _ in range(2):
         try:
-            with Index.opened(reader, engine.version) as index:
+            with Index.opened(reader, engine.version, replace=True) as index:
                 yield from _scan(reader, engine, index)
             return
         except IndexBroken as error:

@@ -111,8 +111,8 @@ class Index:
 
     @classmethod
     @contextmanager
-    def opened(cls, reader: Reader, rules: str) -> Iterator[Self]:
-        """The index of a source under these rules; built anew where it is of another format, version or rules."""
+    def opened(cls, reader: Reader, rules: str, *, replace: bool = False) -> Iterator[Self]:
+        """The index of a source under these rules; with `replace` an empty one instead of one made under others."""
         path = index_path(reader)
         index = cls._connect(path)
         try:
@@ -121,6 +121,8 @@ class Index:
                 wanted["rules"] = rules
                 wanted = {key: scrub_surrogates(value) for key, value in wanted.items()}
                 if any(index.meta(key) not in (None, value) for key, value in wanted.items()):
+                    if not replace:
+                        raise IndexBroken("made under other rules", rebuild=False)
                     index.connection.close()
                     remove(path)
                     index = cls._connect(path)

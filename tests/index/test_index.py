@@ -174,6 +174,9 @@ def test_other_rules_judge_anew(store: Path) -> None:
     scanned(store, engine)
     assert engine.asked == 60
     other = Counting("two")
+    list(index_words(reader_of(store), other))
+    scanned(store, engine)
+    assert engine.asked == 60  # only a scan replaces what was judged under other rules
     scanned(store, other)
     assert other.asked == 60
 

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from reach_tui.base.jsonio import JsonValue
-from reach_tui.detect import checks, envelope, verdicts
+from reach_tui.detect import checks, contradictions, envelope, verdicts
 from reach_tui.detect.case import STRONG, Case
 from reach_tui.detect.codes import class_of_exit
 from reach_tui.detect.matcher import Hit, Matcher, Window, evidence_span, window
@@ -165,7 +165,11 @@ class Engine:
             return self._by_hit(case, hit)
         if value is None and case.matcher is self._desks[_FALLBACK].matcher and (verdict := self._as_known_tool(case)):
             return verdict
-        return self._quiet(case)
+        desk = self._desk(case.call.tool, case.call.arguments)
+        found = contradictions.find(
+            desk.family.id, case.call.tool, case.call.arguments, case.text, case.body.start, value
+        )
+        return found.verdict if found else self._quiet(case)
 
     def _as_known_tool(self, case: Case) -> Verdict | None:
         """A tool nobody knows may be a shell or an editor by another name: its short answer begins as theirs do."""

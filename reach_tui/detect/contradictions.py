@@ -1,0 +1,207 @@
+"""Arguments and result that contradict each other, where no word of the result says that anything is wrong.
+
+Asked only where nothing else speaks, and only about what a result states in a form of its own: the path in its frame,
+line numbers in its gutter, paths it lists, a count, an address, an id. What a program could mean otherwise is soft.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from posixpath import basename, normpath
+
+from reach_tui.base.jsonio import JsonValue, as_int
+from reach_tui.model import Evidence, Verdict
+
+_HEAD = 4000  # characters of a result that are looked at
+_FEW = 3  # numbered lines that make a gutter
+_PATHS = ("filePath", "file_path", "path", "filename", "file", "absolute_path", "target_file")
+_FOLDERS = ("path", "dir_path", "directory", "dir", "folder", "target_directory", "root")
+_OFFSETS = ("offset", "start_line", "line_start", "startLine", "start_line_one_indexed", "from_line")
+_FRAME = re.compile(r"\s*<(?:path|file_path|file)>([^<>\n]{1,400})</(?:path|file_path|file)>")
+_GUTTER = re.compile(r"[ \t]*0{0,7}(\d{1,7})(?:→|\t|\||: |:$)")
+_LISTED = re.compile(r"(?m)^((?:/|[A-Za-z]:[\\/])[^\s:*?\"<>|][^:*?\"<>|\n]*?)(?::\d+(?::.*)?|:|/)?$")
+_REPLACED = re.compile(
+    r"(?i)\b(?:replaced|substituted|updated|changed) (\d{1,6}) (?:occurrence|instance|match|place)(?:e?s)?\b"
+    r"|\b(\d{1,6}) (?:replacements?|substitutions?)(?: (?:were )?made)?\b"
+)
+_COUNTED_ON = ("expected", "count", "multiple", "edits", "global", "all")
+_FINAL = re.compile(
+    r"(?im)^[ \t>*-]*(?:final|resolved|effective|landing|redirected)[ _-](?:url|page|location|to)"
+    r"[ \t]*(?::|=|→|->)[ \t]*(https?://[^\s<>\"')]+)"
+)
+_SIGN_IN = re.compile(r"(?i)^https?://[^/]*(?:/[^?#]*)?/(?:log-?in|sign-?in|sso|signon|session/new)(?:[/?#]|$)")
+_ONE = re.compile(r"(?:get|read|fetch|find|look_?up|show|retrieve|load|track|view|describe)(?=_|[A-Z]|-)", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """What does not fit together, and how sure that is a failure."""
+
+    rule: str
+    explanation: str
+    category: str
+    subcategory: str
+    evidence: Evidence
+    failed: bool = True
+
+    @property
+    def verdict(self) -> Verdict:
+        """A failure, or a soft signal."""
+        confidence = 0.85 if self.failed else 0.5
+        return Verdict(
+            True if self.failed else None, confidence, self.category, self.subcategory, self.rule, self.evidence,
+            self.explanation,
+        )  # fmt: skip
+
+
+def find(family: str, tool: str, arguments: JsonValue, text: str, start: int, value: JsonValue) -> Contradiction | None:
+    """What the result (`text` from `start` on, `value` where it is JSON) says against the arguments, or None."""
+    if not isinstance(arguments, Mapping):
+        return None
+    if isinstance(value, dict):
+        return _other_id(tool, arguments, text, value)
+    head = text[start : start + _HEAD]
+    match family:
+        case "read":
+            return _other_file(arguments, head, start) or _other_lines(arguments, head, start)
+        case "search":
+            return _outside(arguments, head, start)
+        case "edit":
+            return _count(arguments, head, start)
+        case "web":
+            return _sign_in(arguments, head, start)
+    return None
+
+
+def _text(arguments: Mapping[str, JsonValue], names: tuple[str, ...]) -> str:
+    return next((value for name in names if isinstance(value := arguments.get(name), str) and value), "")
+
+
+def _span(match: re.Match[str], start: int) -> Evidence:
+    return Evidence(match[1], start + match.start(1), start + match.end(1))
+
+
+def _plain(path: str) -> str:
+    """A path in one form: `/`, no `.` and `..`, lower case, without macOS's /private and a scheme."""
+    path = normpath(path.strip().removeprefix("file://").replace("\\", "/")).lower()
+    return path.removeprefix("/private")
+
+
+def _absolute(path: str) -> bool:
+    return path.startswith("/") or path[1:3] in (":/", ":\\")
+
+
+# -- reading
+
+
+def _other_file(arguments: Mapping[str, JsonValue], head: str, start: int) -> Contradiction | None:
+    frame, asked = _FRAME.match(head), _text(arguments, _PATHS)
+    if not frame or not asked:
+        return None
+    if basename(_plain(frame[1])) == basename(_plain(asked)) or asked.rstrip("/\\").endswith("."):
+        return None
+    return Contradiction(
+        "read.other_file", "The answer's frame names another file than the one asked for.", "upstream_error",
+        "bad_response", _span(frame, start), failed=_absolute(asked) and _absolute(frame[1]),
+    )  # fmt: skip
+
+
+def _other_lines(arguments: Mapping[str, JsonValue], head: str, start: int) -> Contradiction | None:
+    wanted = next((number for name in _OFFSETS if (number := as_int(arguments.get(name))) is not None), None)
+    view = arguments.get("view_range")
+    if isinstance(view, list) and view:
+        wanted = as_int(view[0])
+    if wanted is None or wanted < 1:
+        return None
+    frame = _FRAME.match(head)
+    at = frame.end() if frame else 0
+    numbers: list[tuple[int, int, int]] = []
+    for line in head[at:].split("\n"):
+        if gutter := _GUTTER.match(line):
+            numbers.append((int(gutter[1]), at + gutter.start(1), at + gutter.end(1)))
+        elif numbers:
+            break
+        if len(numbers) == _FEW:
+            break
+        at += len(line) + 1
+    first = numbers[0][0] if numbers else 0
+    if [number for number, _, _ in numbers] != list(range(first, first + _FEW)) or first in (wanted, wanted + 1):
+        return None
+    _, begin, end = numbers[0]
+    return Contradiction(
+        "read.other_lines", f"Line {wanted} was asked for, and the numbers begin at {first}.", "upstream_error",
+        "bad_response", Evidence(head[begin:end], start + begin, start + end), failed=False,
+    )  # fmt: skip
+
+
+# -- searching
+
+
+def _outside(arguments: Mapping[str, JsonValue], head: str, start: int) -> Contradiction | None:
+    asked = _text(arguments, _FOLDERS)
+    if not _absolute(asked) or any(letter in asked for letter in "*?{$"):
+        return None
+    folder = _plain(asked)
+    name = basename(folder)
+    listed = [found for found in _LISTED.finditer(head) if _absolute(found[1])]
+    if not listed or not name:
+        return None
+    # a folder reached by a link keeps its name somewhere in the path
+    if any(_plain(found[1]).startswith(folder) or name in _plain(found[1]).split("/") for found in listed):
+        return None
+    return Contradiction(
+        "search.outside_path", "Nothing it lists lies in the folder that was asked for.", "upstream_error",
+        "bad_response", _span(listed[0], start), failed=len(listed) > 1,
+    )  # fmt: skip
+
+
+# -- editing, fetching, asking
+
+
+def _count(arguments: Mapping[str, JsonValue], head: str, start: int) -> Contradiction | None:
+    asked_for_one = [name for name in ("replace_all", "replaceAll") if arguments.get(name) is False]
+    names = arguments.keys() - {"replace_all", "replaceAll"}
+    if not asked_for_one or any(word in name.lower() for name in names for word in _COUNTED_ON):
+        return None
+    found = _REPLACED.search(head[:400])
+    if found is None or int(found[1] or found[2]) < 2:
+        return None
+    evidence = Evidence(found[0], start + found.start(), start + found.end())
+    words = "One place was to be changed, and it says that several were."
+    return Contradiction("edit.count_contradicts", words, "upstream_error", "bad_response", evidence)
+
+
+def _sign_in(arguments: Mapping[str, JsonValue], head: str, start: int) -> Contradiction | None:
+    asked, final = _text(arguments, ("url", "uri", "link")), _FINAL.search(head[:1000])
+    if not asked or final is None or not _SIGN_IN.match(final[1]) or _SIGN_IN.match(asked):
+        return None
+    words = "It ended at a sign-in page instead of the page that was asked for."
+    return Contradiction(
+        "web.ended_at_sign_in", words, "permission_denied", "auth_missing_or_expired", _span(final, start)
+    )
+
+
+def _other_id(
+    tool: str, arguments: Mapping[str, JsonValue], text: str, value: dict[str, JsonValue]
+) -> Contradiction | None:
+    if not _ONE.match(tool.rsplit("__", 1)[-1].rsplit(".", 1)[-1]):
+        return None
+    ids = [name for name in arguments if name.lower().endswith("id")]
+    if len(ids) != 1:
+        return None
+    name = ids[0]
+    asked, given = arguments[name], value.get(name)
+    if isinstance(asked, bool | float) or isinstance(given, bool | float):
+        return None
+    if not isinstance(asked, str | int) or not isinstance(given, str | int):
+        return None
+    one, other = (re.sub(r"\W", "", str(item)).lower() for item in (asked, given))
+    if not one or not other or one in other or other in one:
+        return None
+    at = max(0, text.find(str(given)))
+    words = f"{name} {str(asked)[:60]} was asked for, and the answer is about {str(given)[:60]}."
+    return Contradiction(
+        "json.other_id", words, "upstream_error", "bad_response", Evidence(str(given), at, at + len(str(given)))
+    )

@@ -53,23 +53,17 @@ class Agent(threading.Thread):
     def _write(self, connection: sqlite3.Connection) -> None:
         connection.executescript(SCHEMA)
         for number in range(20):
-            values = (f"s{number}", None, "t", START + number, START)
-            connection.execute("INSERT INTO session VALUES (?,?,?,?,?)", values)
-            values = (f"m{number}", f"s{number}", START, START, '{"role":"assistant"}')
-            connection.execute("INSERT INTO message VALUES (?,?,?,?,?)", values)
+            session = (f"s{number}", None, "t", START + number, START)
+            connection.execute("INSERT INTO session VALUES (?,?,?,?,?)", session)
+            message = (f"m{number}", f"s{number}", START, START, '{"role":"assistant"}')
+            connection.execute("INSERT INTO message VALUES (?,?,?,?,?)", message)
         while not self.enough.is_set():
             number = self.rows = self.rows + 1
             home = number % 20
             name = f"p{number:07}"
             running = number % 3 == 0
-            values = (
-                name,
-                f"m{home}",
-                f"s{home}",
-                START,
-                START,
-                part(number, "running" if running else "completed", "x" * 900),
-            )
+            body = part(number, "running" if running else "completed", "x" * 900)
+            values = (name, f"m{home}", f"s{home}", START, START, body)
             connection.execute("INSERT INTO part VALUES (?,?,?,?,?,?)", values)
             if running:
                 body = part(number, "completed", "bash: foo: command not found" if number % 2 else "ok")

@@ -6,6 +6,7 @@ import io
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +14,9 @@ from reach_tui.base.errors import ReachError, StoreUnreadable
 from reach_tui.cli.output import Record, emit, record_options
 from reach_tui.cli.sources import TracePath
 from reach_tui.cli.streams import BAD_INPUT, say
+
+if TYPE_CHECKING:
+    from reach_tui.detect.engine import Engine
 
 Answer = Callable[[str], Record]
 
@@ -52,11 +56,19 @@ def _lines(file: Path | None) -> Iterator[bytes]:
         raise StoreUnreadable(error.strerror or str(error), file, "name a file of JSON Lines, or pipe one in") from None
 
 
+def _engine() -> Engine:
+    from reach_tui.workspace.rules import detectors
+
+    found = detectors()
+    for mistake in found.mistakes:
+        say(mistake.line())
+    return found.engine
+
+
 def _verdictor() -> Answer:
     from reach_tui.detect.classify import parse_record, verdict_record
-    from reach_tui.detect.engine import default_engine
 
-    engine = default_engine()
+    engine = _engine()
 
     def answer(line: str) -> Record:
         call = parse_record(line)
@@ -67,9 +79,8 @@ def _verdictor() -> Answer:
 
 def _attributor() -> Answer:
     from reach_tui.analyze.transcripts import blame, blame_record, parse_session
-    from reach_tui.detect.engine import default_engine
 
-    engine = default_engine()
+    engine = _engine()
     return lambda line: blame_record(blame(parse_session(line), engine.judge))
 
 

@@ -39,6 +39,7 @@ svg { max-width: 100%; height: auto; } svg text { fill: var(--text); font: 12px 
 """
 _ROW, _LEFT, _WIDE, _RIGHT = 22, 190, 560, 130
 _PLOTTED = 20
+_ENOUGH = 50  # calls of a tool that may set the plot's scale
 _LONGEST = 26
 
 
@@ -63,7 +64,7 @@ def _lines(report: Report, comparison: Comparison | None) -> Iterator[str]:
         for table in comparison_tables(comparison):
             yield from _table(table)
     yield "<h2>Failure rates</h2>"
-    said = "Share of the ended calls: hidden failures, then flagged ones; the line is the 95 % interval."
+    said = "Share of the ended calls: hidden failures, then flagged ones; the line is the 95 % interval; › goes on."
     yield f'<p class="quiet">{said}</p>'
     yield from _plot([row for row in report.tools if row.counts.failed][:_PLOTTED])
     yield from _table(_tools(report))
@@ -82,7 +83,8 @@ def _plot(rows: list[ToolRow]) -> Iterator[str]:
         return
     height, width = _ROW * len(rows) + 24, _LEFT + _WIDE + _RIGHT
     yield f'<svg role="img" aria-label="Failure rate of each tool" viewBox="0 0 {width} {height}" width="{width}">'
-    most = max(row.counts.interval[1] for row in rows if row.counts.interval)
+    ends = [(row.counts.interval or (0.0, 1.0))[1] for row in rows if row.counts.ended >= _ENOUGH]
+    most = max(ends, default=1.0)  # a tool called twice must not flatten all the others: its bar is cut
     yield f'<line class="axis" x1="{_LEFT}" y1="0" x2="{_LEFT}" y2="{height - 20}"/>'
     yield f'<text x="{_LEFT}" y="{height - 4}">0 %</text>'
     yield f'<text x="{_LEFT + _WIDE}" y="{height - 4}" text-anchor="end">{percent(most, 1)}</text>'
@@ -94,7 +96,7 @@ def _plot(rows: list[ToolRow]) -> Iterator[str]:
 def _bar(row: ToolRow, top: int, scale: float) -> Iterator[str]:
     counts, middle = row.counts, top + _ROW / 2
     interval = counts.interval or (0.0, 0.0)
-    hidden, failed = (scale * count / counts.ended for count in (counts.hidden, counts.failed))
+    hidden, failed = (min(_WIDE, scale * count / counts.ended) for count in (counts.hidden, counts.failed))
     name = cell(row.tool)
     short = name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
     said = f"{name}: {counts.failed:,} of {counts.ended:,} failed, {counts.hidden:,} of them hidden"
@@ -103,9 +105,10 @@ def _bar(row: ToolRow, top: int, scale: float) -> Iterator[str]:
     box = f'y="{top + 5}" height="{_ROW - 10}"'
     yield f'<rect class="hidden" x="{_LEFT}" {box} width="{hidden:.1f}"/>'
     yield f'<rect class="flagged" x="{_LEFT + hidden:.1f}" {box} width="{failed - hidden:.1f}"/>'
-    low, high = (_LEFT + scale * end for end in interval)
+    low, high = (_LEFT + min(_WIDE, scale * end) for end in interval)
+    cut = " ›" if interval[1] * scale > _WIDE + 0.5 else ""
     yield f'<line class="whisker" x1="{low:.1f}" y1="{middle}" x2="{high:.1f}" y2="{middle}"/>'
-    yield f'<text x="{high + 8:.1f}" y="{middle + 4}">{percent(counts.rate_failed)}</text></g>'
+    yield f'<text x="{high + 8:.1f}" y="{middle + 4}">{percent(counts.rate_failed)}{cut}</text></g>'
 
 
 def _tools(report: Report) -> Table:

@@ -104,7 +104,7 @@ def alternatives(pattern: str) -> list[str]:
                 parts[index : index + 1] = [f"{part[:start]}{option}{part[end:]}" for option in options]
                 done = False
                 break
-    return parts
+    return list(dict.fromkeys(parts))
 
 
 def split(pattern: str) -> list[str]:
@@ -196,9 +196,9 @@ class Fold:
     reduced: Engine
 
 
-def folds(records: Sequence[Record]) -> Iterator[Fold]:
+def folds(records: Sequence[Record], rules: RuleSet) -> Iterator[Fold]:
     """The sources in turn."""
-    parts = taken_apart(default_engine().rules)
+    parts = taken_apart(rules)
     engine = Engine(parts)
     support: dict[str, set[str]] = defaultdict(set)
     for record in records:
@@ -245,7 +245,7 @@ def main() -> int:
     print("| source | failed / fine | as it is: P / R / F1 | left out: P / R / F1 | alternatives, rules taken out |")
     print("|---|---|---|---|---|")
     before, after = [], []
-    for fold in folds(records):
+    for fold in folds(records, default_engine().rules):
         before.append(score(default_engine(), fold.records))
         after.append(score(fold.reduced, fold.records))
         failed = sum(record.failed for record in fold.records)
@@ -271,7 +271,7 @@ def total(scores: Sequence[Score]) -> Score:
 
 def show_missed(records: Sequence[Record]) -> None:
     """What is judged wrongly without a source's own patterns, each with what would have known it."""
-    for fold in folds(records):
+    for fold in folds(records, default_engine().rules):
         for record in fold.records:
             if record.failed is not (fold.reduced.judge(record.call).failed is True):
                 rule = default_engine().judge(record.call).rule

@@ -66,7 +66,7 @@ def scan(reader: Reader, engine: Judge) -> Iterator[SessionCounts]:
 def scan_without_index(reader: Reader, engine: Judge) -> Iterator[SessionCounts]:
     """The sums of every session, newest first, from the calls alone (`turns`: the last one with a call)."""
     ids = [session.id for session in reader.sessions()]
-    for chunk in _chunks(ids):
+    for chunk in chunks(ids):
         for session_id, calls in _judged_by_session(reader, chunk):
             total = Tally()
             for call in calls:
@@ -74,7 +74,8 @@ def scan_without_index(reader: Reader, engine: Judge) -> Iterator[SessionCounts]
             yield total.of(session_id)
 
 
-def _chunks(ids: Iterable[str]) -> Iterator[list[str]]:
+def chunks(ids: Iterable[str]) -> Iterator[list[str]]:
+    """Session ids as they are read at a time: few first, then more."""
     waiting, size = iter(ids), FIRST_CHUNK
     while chunk := list(islice(waiting, size)):
         size = CHUNK
@@ -138,7 +139,7 @@ def judge_sessions(reader: Reader, engine: Judge, index: Index, names: Sequence[
     """Judge these sessions and keep the outcome; sums are given once they are kept."""
     done: list[SessionCounts] = []
     begun = time.monotonic()
-    for chunk in _chunks(names):
+    for chunk in chunks(names):
         states = row_state(reader, chunk)  # before the calls: what comes between makes the session stale, not wrong
         for session_id, calls in _judged_by_session(reader, chunk):
             done.append(_judge_session(engine, index, session_id, calls, states.get(session_id)))

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from itertools import islice
 
 from reach_tui.index.freshness import fingerprint, look
-from reach_tui.index.scanner import Judge
+from reach_tui.index.scanner import Judge, chunks
 from reach_tui.index.schema import IndexBroken
 from reach_tui.index.store import Index, index_path
 from reach_tui.index.text import Words, full_text_query
 from reach_tui.index.words import candidates, ready_sessions
 from reach_tui.model import ToolCall, Verdict
-from reach_tui.stores.reader import Reader
+from reach_tui.stores.reader import Reader, Scanned
 
 _FEW = 50  # sessions read before the index is asked: the newest ones, which no scan has seen yet
 
@@ -113,18 +113,28 @@ class _Search:
                 yield from self._among(self.reader.calls(list(wanted)), wanted)
 
     def _stream(self, names: Collection[str]) -> Iterator[Hit]:
-        if names:
-            yield from self._among(self.reader.calls(names), None)
+        if not isinstance(self.reader, Scanned):
+            if names:
+                yield from self._among(self.reader.calls(names), None)
+            return
+        for chunk in chunks(names):
+            found: dict[str, set[str]] = {}
+            for session_id, calls in self.reader.scan(chunk):
+                keys = {call.key for call in calls if self._wants(call) and self.words.place(call)}
+                found.setdefault(session_id, set()).update(keys)
+            wanted = {name: keys for name, keys in found.items() if keys}
+            if wanted:
+                yield from self._among(self.reader.calls([name for name in chunk if name in wanted]), wanted)
+
+    def _wants(self, call: ToolCall) -> bool:
+        tools = self.query.tools
+        return call.key not in self.told and (not tools or bool(tools & {call.tool, call.target, call.shown_tool}))
 
     def _among(self, calls: Iterable[ToolCall], wanted: dict[str, set[str]] | None) -> Iterator[Hit]:
-        tools = self.query.tools
         for call in calls:
             if wanted is not None and call.key not in wanted.get(call.session_id, ()):
                 continue
-            if call.key in self.told or (tools and not tools & {call.tool, call.target, call.shown_tool}):
-                continue
-            place = self.words.place(call)
-            if place is None:
+            if not self._wants(call) or (place := self.words.place(call)) is None:
                 continue
             verdict = self.engine.judge(call)
             if not self.query.failed or verdict.failed is True:

@@ -67,7 +67,12 @@ def indexed_text(call: ToolCall) -> str:
 def texts_of(call: ToolCall) -> dict[str, str]:
     """What is searched of a call by its place, without escape sequences: they would stick to the words."""
     result = call.result.text if call.result else ""
-    return {"result": clean(result), "arguments": clean(arguments_text(call.arguments))}
+    return {"result": _visible(result), "arguments": _visible(arguments_text(call.arguments))}
+
+
+def _visible(text: str) -> str:
+    """`clean` text; plain ASCII without escape sequences as it is, which most is (half the time of a search)."""
+    return text if text.isascii() and "\x1b" not in text else clean(text)
 
 
 def _clipped(text: str) -> str:

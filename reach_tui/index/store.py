@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import time
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from reach_tui.model import Counts
 from reach_tui.stores.reader import Reader
 
 _SESSION = (*COUNTS, "first_pass", "tools", "state")
+_OLD_SECONDS = 180 * 86_400
 FRESH = "fresh_as_of >= max(stale_since, ?)"
 """Condition for sessions that are fresh; its value is the number of the look that found everything stale."""
 CALL = (
@@ -98,6 +100,13 @@ def remove(path: Path) -> None:
             raise IndexBroken(str(error), rebuild=False) from error
 
 
+def _remove_old(folder: Path) -> None:
+    """Delete the indexes of stores that nobody has opened for long."""
+    for path in folder.glob("*.db"):
+        if path.stat().st_mtime < time.time() - _OLD_SECONDS:
+            remove(path)
+
+
 class Index:
     """An open index. Not shared between threads. Its methods raise `IndexBroken`."""
 
@@ -127,6 +136,7 @@ class Index:
                     remove(path)
                     index = cls._connect(path)
                 if index.meta("rules") is None:
+                    _remove_old(path.parent)
                     with index.writing():
                         for key, value in wanted.items():
                             index.set_meta(key, value)

@@ -237,6 +237,17 @@ def test_without_a_place_to_write_the_scan_does_without(store: Path) -> None:
     assert scanned(store) == from_nothing(store)
 
 
+def test_the_index_of_a_store_long_unseen_is_deleted(store: Path) -> None:
+    scanned(store)
+    old = index_path(reader_of(store))
+    scanned(write(store.with_name("second.db")))
+    assert old.exists()
+    os.utime(old, (1_000_000_000, 1_000_000_000))
+    scanned(write(store.with_name("third.db")))
+    assert not old.exists()
+    assert len(list(old.parent.glob("*.db"))) == 2
+
+
 def test_two_scans_at_once_come_to_the_same(store: Path) -> None:
     write(store.with_name("big.db"), 120, 6)
     path = store.with_name("big.db")

@@ -76,6 +76,11 @@ def _nothing(path: str | None, store: str | None, problem: str) -> Record:
 def _records(traces: Traces) -> Iterator[Record]:
     for source in traces.sources:
         yield _record(traces, source)
+    for one in traces.workspace.found.companions:
+        keys = ("version", "sessions", "calls", "access", "problem")
+        record: Record = {"path": str(one.path), "store": one.kind, "title": one.title, **dict.fromkeys(keys)}
+        record |= {"verified": True, "readable": True, "companion": True}
+        yield record
     for problem in traces.workspace.found.problems:
         yield _nothing(problem.where, None, ReachError(problem.what, hint=problem.hint).line())
 
@@ -107,6 +112,8 @@ def _record(traces: Traces, source: Source) -> Record:
 def _readable(record: Record) -> str:
     if not record["readable"]:
         return f"no: {record['problem']}"
+    if record.get("companion"):
+        return "with its transcripts"
     return "yes" if record["verified"] else "yes, unverified"
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from reach_tui.base.errors import ReachError
 from reach_tui.model import Session
-from reach_tui.workspace.sources import Found, Source, open_each
+from reach_tui.workspace.sources import Companion, Found, Source, open_each
 
 _FORBEARANCE = 1.0  # seconds
 _FIRST, _MORE = 256, 4096  # sessions given at a time: a screenful soon, then large pieces
@@ -40,6 +40,8 @@ class Opening:
         number = 0
         try:
             for one in open_each(self._paths):
+                if isinstance(one, Companion):
+                    continue  # read with its transcripts
                 if not isinstance(one, Source):
                     self._add(one)
                     continue

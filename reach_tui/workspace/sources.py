@@ -53,6 +53,15 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
+class Companion:
+    """A database that only accompanies transcripts (names, an index): read with them, not a source of its own."""
+
+    path: Path
+    kind: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """The sources that opened, in the order given, and what did not."""
 
@@ -60,6 +69,8 @@ class Found:
     problems: tuple[ReachError, ...]
     named: bool
     """True if the person named the paths."""
+    companions: tuple[Companion, ...] = ()
+    """Databases that only accompany transcripts which are among the sources."""
 
 
 def open_source(path: Path, kind: str | None = None) -> Source:
@@ -94,11 +105,15 @@ def _transcripts_in(folder: Path) -> Iterator[Source | ReachError]:
 def open_paths(paths: Sequence[Path]) -> Found:
     """Open every path: a file, or all databases in a folder. Without paths: the default places of agents' stores."""
     opened = list(open_each(paths))
-    sources = tuple(one for one in opened if isinstance(one, Source))
-    return Found(sources, tuple(one for one in opened if not isinstance(one, Source)), bool(paths))
+    return Found(
+        tuple(one for one in opened if isinstance(one, Source)),
+        tuple(one for one in opened if isinstance(one, ReachError)),
+        bool(paths),
+        tuple(one for one in opened if isinstance(one, Companion)),
+    )
 
 
-def open_each(paths: Sequence[Path]) -> Iterator[Source | ReachError]:
+def open_each(paths: Sequence[Path]) -> Iterator[Source | Companion | ReachError]:
     """What `open_paths` finds, one by one, as soon as it is open; what does not open comes as its error."""
     known: set[Path] = set()
     for path in paths or default_locations():
@@ -109,7 +124,7 @@ def open_each(paths: Sequence[Path]) -> Iterator[Source | ReachError]:
                 yield error
 
 
-def _open_in(path: Path, known: set[Path]) -> Iterator[Source | ReachError]:
+def _open_in(path: Path, known: set[Path]) -> Iterator[Source | Companion | ReachError]:
     """The sources in one path that are not known yet; they are then."""
     await_answer(path)
     covered: set[str] = set()
@@ -139,7 +154,8 @@ def _open_in(path: Path, known: set[Path]) -> Iterator[Source | ReachError]:
             continue
         known.add(real)
         if isinstance(source.reader, ManyFiles) and candidate != path and source.kind in covered:
-            continue  # the index of transcripts that the folder has given already
+            yield Companion(candidate, source.kind, source.title)  # its transcripts came from the folder already
+            continue
         yield source
 
 

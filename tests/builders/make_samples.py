@@ -42,4 +42,5 @@ def write_shop(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    write_shop((Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parents[2] / "sample_traces") / "reach" / "shop.db")
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parents[2] / "sample_traces"
+    write_shop(folder / "reach" / "shop.db")

@@ -222,6 +222,15 @@ def test_stores_names_what_is_absent_with_all(process: Run, tmp_path: Path) -> N
     assert "yes" in process("stores", "--all", **environ).out
 
 
+def test_stores_lists_every_database_also_those_beside_transcripts(reach: Run) -> None:
+    ran = reach("stores", DATA, "--jsonl")
+    listed = {Path(record["path"]).resolve(): record for record in ran.records}
+    databases = {path for suffix in ("*.db", "*.sqlite") for path in DATA.rglob(suffix)}
+    assert {path.resolve() for path in databases} <= listed.keys()
+    index = listed[(DATA / "copilot_cli" / "session-store.db").resolve()]
+    assert (index["store"], index["companion"], index["calls"]) == ("copilot_cli", True, None)
+
+
 def test_stores_explain_stands_alone_and_is_toml(reach: Run) -> None:
     ran = reach("stores", "--explain", DATA / "peri" / "schema_17.db")
     assert (ran.code, ran.err) == (0, "")

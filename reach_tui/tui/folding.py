@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from reach_tui.base.jsonio import dumps
 from reach_tui.tui.rows import StepRow
 from reach_tui.workspace import JudgedStep
 
@@ -18,7 +17,7 @@ def _same(one: JudgedStep, other: JudgedStep) -> bool:
         return False
     if first.verdict.failed and second.verdict.failed:
         return first.verdict.rule == second.verdict.rule and _error(one) == _error(other)
-    return first.verdict.failed == second.verdict.failed and dumps(first.call.arguments) == dumps(second.call.arguments)
+    return first.verdict.failed == second.verdict.failed and first.call.arguments == second.call.arguments
 
 
 def _error(step: JudgedStep) -> str:

@@ -55,9 +55,9 @@ def session_columns(width: int, several_stores: bool) -> list[Column]:
         columns.append(Column("project", "project", 12 if width < 140 else 22))
     columns.append(Column("title", "title", 0))
     if width >= 110:
-        columns.append(Column("model", "model", 14 if width < 140 else 24))
+        columns.append(Column("model", "model", 12 if width < 140 else 24))
     if width >= 140 or (several_stores and width >= 110):
-        columns.append(Column("store", "store", 9 if width < 140 else 20))
+        columns.append(Column("store", "store", 13 if width < 140 else 20))
     if width >= 140:
         columns.append(Column("open", "no result", 9, right=True))
     columns.append(Column("labels", "labels", 6, right=True))
@@ -108,7 +108,7 @@ def _cell(row: SessionRow, column: Column, glyphs: Glyphs, now: datetime) -> Lin
         case "model":
             return [(fit(session.model or "", width), "dim")]
         case "store":
-            return [(fit(row.source.kind if width < 12 else f"{row.source.kind} · {row.source.name}", width), "dim")]
+            return [(fit(row.source.kind if width < 16 else f"{row.source.kind} · {row.source.name}", width), "dim")]
         case "labels":
             number = row.judged.labelled
             return [(fit(f"{glyphs.label} {number}" if number else "", width, right=True), "label")]

@@ -96,7 +96,7 @@ class CallsScreen(ListScreen):
         """The list, with its own type."""
         return self.query_one(CallList)
 
-    @work(thread=True, group="find", exit_on_error=False)
+    @work(thread=True, group="find", description="find", exit_on_error=False)
     def _find(self) -> None:
         worker = get_current_worker()
         batch: list[tuple[Source, JudgedCall]] = []
@@ -132,7 +132,7 @@ class CallsScreen(ListScreen):
             source, judged = rows.calls[rows.cursor]
             self._open(source, judged)
 
-    @work(thread=True, group="open", exclusive=True, exit_on_error=False)
+    @work(thread=True, group="open", description="open", exclusive=True, exit_on_error=False)
     def _open(self, source: Source, judged: JudgedCall) -> None:
         try:
             session = source.reader.session(judged.call.session_id)

@@ -72,7 +72,7 @@ class DetailScreen(LabelCommands, ListScreen):
             self._build(self._building, step, width, Style(self.reach.glyphs, limit=self._limit))
         self.refresh_bars()
 
-    @work(thread=True, group="detail", exclusive=True, exit_on_error=False)
+    @work(thread=True, group="detail", description="detail", exclusive=True, exit_on_error=False)
     def _build(self, number: int, step: JudgedStep, width: int, style: Style) -> None:
         lines = inspect(step, width, style)
         self.app.call_from_thread(self._built, number, step, width, style, lines)

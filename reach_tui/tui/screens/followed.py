@@ -66,7 +66,7 @@ class FollowedSession(ListScreen):
                 self._rereading = True
                 self._reread(self.step_list.steps)
 
-    @work(thread=True, group="reread", exit_on_error=False)
+    @work(thread=True, group="reread", description="reread", exit_on_error=False)
     def _reread(self, known: list[JudgedStep]) -> None:
         """Read the session again; what has not changed keeps its verdict."""
         self._news = False
@@ -80,13 +80,15 @@ class FollowedSession(ListScreen):
 
     @on(Reread)
     def _read_again(self, message: Reread) -> None:
+        begun = time.monotonic()
         before = self.current
         self.step_list.steps = list(message.steps)
         self.refold()
         if self.current != before:
             self.inspect(keep_scroll=True)
-        # a quarter of a core at the most: the longer the session, the rarer it is read
-        self.set_timer(max(0.1, 3 * message.seconds), self._reread_if_news)
+        # an eighth of a core: the longer the session, the rarer it is read, but every 1.3 s
+        spent = message.seconds + time.monotonic() - begun
+        self.set_timer(min(1.3, max(0.3, 7 * spent)), self._reread_if_news)
 
     def _reread_if_news(self) -> None:
         if self._news:

@@ -88,7 +88,7 @@ class ReportScreen(ListScreen):
         """The list, with its own type."""
         return self.query_one(ReportList)
 
-    @work(thread=True, group="report", exit_on_error=False)
+    @work(thread=True, group="report", description="report", exit_on_error=False)
     def _collect(self) -> None:
         worker, begun, told, sessions = get_current_worker(), time.monotonic(), 0.0, 0
         collector = Collector(self.reach.workspace, self.selection)

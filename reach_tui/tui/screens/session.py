@@ -90,7 +90,7 @@ class SessionScreen(LabelCommands, FollowedSession):
 
     # Reading
 
-    @work(thread=True, group="read", exit_on_error=False)
+    @work(thread=True, group="read", description="read", exit_on_error=False)
     def _read(self) -> None:
         worker = get_current_worker()
         batch: list[JudgedStep] = []
@@ -285,7 +285,7 @@ class SessionScreen(LabelCommands, FollowedSession):
     def action_problems(self) -> None:
         self._show_problems()
 
-    @work(thread=True, group="problems", exclusive=True, exit_on_error=False)
+    @work(thread=True, group="problems", description="problems", exclusive=True, exit_on_error=False)
     def _show_problems(self) -> None:
         try:
             troubles = self.source.reader.troubles(self.judged.session.id)
@@ -307,7 +307,7 @@ class SessionScreen(LabelCommands, FollowedSession):
             self.refold()
             self.inspect()
 
-    @work(thread=True, group="search", exclusive=True, exit_on_error=False)
+    @work(thread=True, group="search", description="search", exclusive=True, exit_on_error=False)
     def _search(self, words: str, steps: list[JudgedStep]) -> None:
         worker = get_current_worker()
         needle = words.casefold()

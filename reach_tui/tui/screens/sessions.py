@@ -121,7 +121,7 @@ class SessionsScreen(ListScreen):
 
     # Reading, in workers
 
-    @work(thread=True, group="load", exit_on_error=False)
+    @work(thread=True, group="load", description="load", exit_on_error=False)
     def _load(self, skip: int = 0) -> None:
         for item in islice(self.reach.workspace.opening(), skip, None):
             self.post_message(self._news(item))
@@ -132,13 +132,13 @@ class SessionsScreen(ListScreen):
             return self.Failed(item)
         return self.Loaded(item.number, item.source, item.sessions)
 
-    @work(thread=True, group="warm-up", exit_on_error=False)
+    @work(thread=True, group="warm-up", description="warm-up", exit_on_error=False)
     def _warm_up(self) -> None:
         for mistake in self.reach.workspace.rule_mistakes:
             self.app.call_from_thread(self.reach.say, mistake.line(), severity="warning")
         self.reach.workspace.warm_up()
 
-    @work(thread=True, group="scan", exit_on_error=False)
+    @work(thread=True, group="scan", description="scan", exit_on_error=False)
     def _count(self) -> None:
         worker = get_current_worker()
         for number, source in enumerate(self.sources):
@@ -235,15 +235,19 @@ class SessionsScreen(ListScreen):
         number = next((i for i, source in enumerate(self.sources) if source is message.source), None)
         if number is not None:
             self._stale |= {(number, session_id) for session_id in message.session_ids}
-            if not self._recounting:
-                self._recounting = True
-                self._recount()
+            self._recount_if_seen()
 
-    @work(thread=True, group="recount", exit_on_error=False)
+    def _recount_if_seen(self) -> None:
+        """Badges that nobody sees are counted when the list is in front again."""
+        if self._stale and not self._recounting and self.is_current:
+            self._recounting = True
+            self._recount()
+
+    @work(thread=True, group="recount", description="recount", exit_on_error=False)
     def _recount(self) -> None:
         """Count the sessions that changed, until none is left."""
         workspace = self.reach.workspace
-        while self._stale:
+        while self._stale and self.is_current:
             key = self._stale.pop()
             source = self.sources[key[0]]
             begun = time.monotonic()
@@ -375,8 +379,9 @@ class SessionsScreen(ListScreen):
     def on_screen_resume(self) -> None:
         if self._listed:
             self._reload_labels()
+            self._recount_if_seen()
 
-    @work(thread=True, group="labelled", exclusive=True, exit_on_error=False)
+    @work(thread=True, group="labelled", description="labelled", exclusive=True, exit_on_error=False)
     def _reload_labels(self) -> None:
         found: dict[Key, int] = {}
         for number, source in enumerate(self.sources):

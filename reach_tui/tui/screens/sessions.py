@@ -239,7 +239,7 @@ class SessionsScreen(ListScreen):
 
     def _recount_if_seen(self) -> None:
         """Badges that nobody sees are counted when the list is in front again."""
-        if self._stale and not self._recounting and self.is_current:
+        if self._stale and not self._recounting and self.app.screen is self:
             self._recounting = True
             self._recount()
 
@@ -247,7 +247,7 @@ class SessionsScreen(ListScreen):
     def _recount(self) -> None:
         """Count the sessions that changed, until none is left."""
         workspace = self.reach.workspace
-        while self._stale and self.is_current:
+        while self._stale and self.app.screen is self:
             key = self._stale.pop()
             source = self.sources[key[0]]
             begun = time.monotonic()

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from reach_tui.analyze.attribution import decisive
 from reach_tui.analyze.pairs import Pair
 from reach_tui.base.jsonio import BadJson, JsonValue, as_int, as_text, loads
+from reach_tui.detect.classify import identified
 from reach_tui.model import Result, ToolCall, Verdict
 
 _OUTSIDE = frozenset({"user", "human", "system"})
@@ -69,18 +70,11 @@ def parse_session(line: str | bytes) -> Transcript:
 
     Other fields (labels among them) are not looked at. Raises `ValueError` that says what is wrong.
     """
-    try:
-        record = loads(line)
-    except BadJson as error:
-        raise ValueError(f"not JSON: {error}") from None
-    if not isinstance(record, dict):
-        raise ValueError("not a JSON object")
-    identifier, steps = record.get("id"), record.get("steps")
-    if isinstance(identifier, bool) or not isinstance(identifier, str | int):
-        raise ValueError("id is missing or no text")
+    identifier, record = identified(line)
+    steps = record.get("steps")
     if not isinstance(steps, list):
         raise ValueError("steps is missing or no list")
-    return Transcript(str(identifier), tuple(_step(number, one) for number, one in enumerate(steps)))
+    return Transcript(identifier, tuple(_step(number, one) for number, one in enumerate(steps)))
 
 
 def _step(number: int, value: JsonValue) -> TranscriptStep:

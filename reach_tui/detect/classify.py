@@ -8,20 +8,27 @@ from reach_tui.model import Result, ToolCall, Verdict
 _RESULT_FIELDS = ("result_text", "result", "output")
 
 
-def parse_record(line: str | bytes) -> ToolCall:
-    """The call in one line. Raises `ValueError` that says what is wrong with it.
-
-    `id` and `tool` are needed; `arguments` is an object or its JSON text; without a result the call was never answered.
-    """
+def identified(line: str | bytes) -> tuple[str, dict[str, JsonValue]]:
+    """The object in a line of JSON, with its `id` as text. Raises `ValueError` that says what is wrong."""
     try:
         record = loads(line)
     except BadJson as error:
         raise ValueError(f"not JSON: {error}") from None
     if not isinstance(record, dict):
         raise ValueError("not a JSON object")
-    call_id, tool = record.get("id"), record.get("tool")
-    if isinstance(call_id, bool) or not isinstance(call_id, str | int):
+    identifier = record.get("id")
+    if isinstance(identifier, bool) or not isinstance(identifier, str | int):
         raise ValueError("id is missing or no text")
+    return str(identifier), record
+
+
+def parse_record(line: str | bytes) -> ToolCall:
+    """The call in one line. Raises `ValueError` that says what is wrong with it.
+
+    `id` and `tool` are needed; `arguments` is an object or its JSON text; without a result the call was never answered.
+    """
+    call_id, record = identified(line)
+    tool = record.get("tool")
     if not isinstance(tool, str):
         raise ValueError("tool is missing or no text")
     flagged = record.get("flagged")
@@ -31,8 +38,8 @@ def parse_record(line: str | bytes) -> ToolCall:
     if metadata is not None and not isinstance(metadata, dict):
         raise ValueError("metadata must be an object")
     return ToolCall(
-        key=str(call_id),
-        id=str(call_id),
+        key=call_id,
+        id=call_id,
         session_id=str(record.get("session") or record.get("session_id") or ""),
         tool=tool,
         arguments=_arguments(record.get("arguments")),

@@ -112,9 +112,8 @@ class ReachApp(App[int]):
             self._live.stop()
             self._live = None
         if self.following:
-            sources = self.workspace.found.sources
-            self._live = Live(self, sources)
-            self.say("following: new steps appear as they are written" if sources else "nothing to follow")
+            self._live = Live(self)
+            self.say("following: new steps appear as they are written")
         else:
             self.say("no longer following")
         for screen in self.screen_stack:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,9 +29,8 @@ class StoreChanged(Message):
 class Live:
     """Follows the sources until it is stopped; what stands still, or cannot be read for a while, is told once."""
 
-    def __init__(self, app: ReachApp, sources: Sequence[Source]) -> None:
+    def __init__(self, app: ReachApp) -> None:
         self._app = app
-        self._sources = list(sources)
         self._stop = threading.Event()
         threading.Thread(target=self._run, name="live", daemon=True).start()
 
@@ -41,7 +39,9 @@ class Live:
         self._stop.set()
 
     def _run(self) -> None:
-        followers = [(source, self._app.workspace.follower(source)) for source in self._sources]
+        # asked here, not on the UI's thread: a source that is still being opened is waited for
+        sources = self._app.workspace.found.sources
+        followers = [(source, self._app.workspace.follower(source)) for source in sources]
         told: dict[tuple[Path, str], str | None] = {}
         while not self._stop.is_set():
             for source, follower in followers:

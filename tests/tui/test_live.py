@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 from reach_tui.model import Result, Session, StepKind, ToolCall
 from reach_tui.native.writer import NativeWriter
+from reach_tui.tui import live
+from reach_tui.workspace import Found, Source
 from tests.tui.kit import DATA, open_session, running, screen_text, sessions_of, shows, until
 
 
@@ -85,3 +90,31 @@ async def test_a_call_that_ends_is_seen_and_a_new_session_comes_into_the_list(tm
         await pilot.press("escape")
         await until(lambda: len(sessions_of(app).entries) == before + 1, seconds=6)
         await shows(app, "Brand new")
+
+
+async def test_kinds_in_one_folder_say_their_notice_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Frozen:
+        """A follower of which one kind stands still."""
+
+        def __init__(self, source: Source) -> None:
+            self.notice = "frozen: for the test" if source.kind == "pi" else None
+
+        def watch(self, session_ids: list[str]) -> None:
+            """Nothing is watched."""
+
+        def poll(self) -> set[str]:
+            return set()
+
+    monkeypatch.setattr(live, "INTERVAL", 0.01)
+    async with running([DATA / "pi", DATA / "opencode"]) as (app, pilot):
+        folder = app.workspace.found.sources[0]
+        both = (folder, replace(folder, kind="other"))
+        monkeypatch.setattr(type(app.workspace), "found", Found(both, (), named=True))
+        monkeypatch.setattr(app.workspace, "follower", Frozen)
+        said: list[str] = []
+        monkeypatch.setattr(app, "say", lambda text, **_: said.append(text))
+        await pilot.press("F")
+        await until(lambda: any("frozen" in text for text in said))
+        await pilot.pause(0.3)
+        assert [text for text in said if "following" not in text] == ["pi: frozen: for the test"]
+        await pilot.press("F")

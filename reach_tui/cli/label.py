@@ -43,7 +43,7 @@ def label(
         if judged is None:
             continue
         made = traces.workspace.make_label(source, judged, level1.id, level2.id if level2 else None, note)
-        saved = traces.workspace.save_label(source, made)
+        saved = traces.workspace.save_label(source, judged, made)
         traces.workspace.close()
         shown = f"{level1.id}/{level2.id}" if level2 else level1.id
         record = {**label_record(saved), "flagged": judged.call.flagged, "path": call_record(source, judged)["path"]}

@@ -48,7 +48,7 @@ class Labelling:
         """Label a call."""
         label = self._app.workspace.make_label(self._source, judged, category, subcategory, note)
         self.last = Given(judged, label)
-        self._app.on_label_thread(lambda: self._save(label))
+        self._app.on_label_thread(lambda: self._save(judged, label))
 
     def again(self, judged: JudgedCall) -> bool:
         """Give the last label's category to another call; False if none was given yet."""
@@ -68,7 +68,7 @@ class Labelling:
     def _relabel(self, given: Given, label: Label) -> None:
         label = replace(label, by=self._app.workspace.by, at=now_ms(), id=None)
         self.last = Given(given.judged, label)
-        self._app.on_label_thread(lambda: self._save(label))
+        self._app.on_label_thread(lambda: self._save(given.judged, label))
 
     def undo(self) -> None:
         """Take the person's last label back."""
@@ -80,10 +80,10 @@ class Labelling:
 
     # In the label thread
 
-    def _save(self, label: Label) -> None:
+    def _save(self, judged: JudgedCall, label: Label) -> None:
         workspace = self._app.workspace
         try:
-            workspace.save_label(self._source, label)
+            workspace.save_label(self._source, judged, label)
             self._tell(f"saved {self._clock()} in {workspace.label_path(self._source).name}")
         except ReachError as error:
             self._fail(f"NOT saved: {error.line()}")

@@ -199,13 +199,13 @@ class Workspace:
         subcategory: str | None = None,
         note: str = "",
     ) -> Label:
-        """A label for a call, not saved yet."""
+        """A label for a call, not saved yet; what was shown is hashed when it is saved, off the UI's thread."""
         call = judged.call
         return Label(
             store=source.kind,
             session_id=call.session_id,
             call_key=call.key,
-            content_hash=content_hash(call.tool, call.arguments, call.result.text if call.result else None),
+            content_hash=None,
             category=category,
             subcategory=subcategory,
             note=note,
@@ -218,9 +218,11 @@ class Workspace:
             tool_version=__version__,
         )
 
-    def save_label(self, source: Source, label: Label) -> Label:
-        """Make a label durable; it is on disk when this returns. Raises `LabelError`."""
-        return self.label_store(source).save(label)
+    def save_label(self, source: Source, judged: JudgedCall, label: Label) -> Label:
+        """Make a call's label durable, with the hash of what was shown; on disk when this returns. Raises `LabelError`."""
+        call = judged.call
+        shown = content_hash(call.tool, call.arguments, call.result.text if call.result else None)
+        return self.label_store(source).save(replace(label, content_hash=shown))
 
     def close(self) -> None:
         """Close the label databases."""

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
+from reach_tui.base.hashing import content_hash
 from reach_tui.base.paths import labels_file
 from reach_tui.tui.app import ReachApp
 from reach_tui.tui.screens.detail import DetailScreen
@@ -91,6 +92,10 @@ async def test_label_is_on_disk_before_the_screen_says_so() -> None:
         await until(lambda: "saved" in screen.status[0])
         assert labels_on_disk() == [(target.call.key, "stale_context", "label")]
         assert screen.step_list.digits == {target.call.key: "4"}
+        with sqlite3.connect(labels_file()) as connection:
+            shown = connection.execute("SELECT content_hash FROM label").fetchall()
+        result = target.call.result.text if target.call.result else None
+        assert shown == [(content_hash(target.call.tool, target.call.arguments, result),)]
         assert screen.current_call is not None
         assert screen.current_call.call.key != target.call.key, "the cursor has moved on"
         await pilot.pause()

@@ -219,7 +219,7 @@ class Workspace:
         )
 
     def save_label(self, source: Source, judged: JudgedCall, label: Label) -> Label:
-        """Make a call's label durable, with the hash of what was shown; on disk when this returns. Raises `LabelError`."""
+        """Make a call's label durable, with a hash of what was shown; it is then on disk. Raises `LabelError`."""
         call = judged.call
         shown = content_hash(call.tool, call.arguments, call.result.text if call.result else None)
         return self.label_store(source).save(replace(label, content_hash=shown))

@@ -1,0 +1,1 @@
+"""Route scores and slot provenance for traces that recorded neither: computed from the trace alone, marked inferred."""

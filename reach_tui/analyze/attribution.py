@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from reach_tui.analyze import loops
-from reach_tui.analyze.files import access
 from reach_tui.analyze.pairs import Pairs, Wanted, originals
 from reach_tui.base.jsonio import as_object
 from reach_tui.base.text import one_line
 from reach_tui.detect.command import command_of
+from reach_tui.detect.files import access
 from reach_tui.model import ToolCall, Verdict
 from reach_tui.taxonomy import Taxonomy, default
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from reach_tui.analyze.files import EDIT, READ, WRITE, access
 from reach_tui.analyze.intervals import share
 from reach_tui.analyze.pairs import Pairs, Wanted, originals
+from reach_tui.detect.files import EDIT, READ, WRITE, access
 from reach_tui.model import ToolCall, Verdict
 
 _CHANGED = "edit.changed_since_read"  # the tool noticed by itself, before it looked for the text

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reach_tui.analyze import attribution, classes, guards, health, loops, metrics, rates, stale_edits, success_path
-from reach_tui.analyze.files import access
 from reach_tui.analyze.guards import FLAG, SAME, TRUTH, Firing
 from reach_tui.analyze.pairs import Pair
 from reach_tui.analyze.tally import Tally, of_session
+from reach_tui.detect.files import access
 from reach_tui.model import Candidate, Route, Session, Step, StepKind, Verdict
 from reach_tui.taxonomy import default
 from tests.analyze.kit import bad, call, edit, missed, ok

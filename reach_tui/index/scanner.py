@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, islice
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import Protocol
 
 from reach_tui.analyze.counts import SessionCounts, Tally
@@ -85,8 +85,8 @@ def chunks(ids: Iterable[str]) -> Iterator[list[str]]:
 def _judged_by_session(reader: Reader, chunk: Sequence[str]) -> Iterator[tuple[str, Iterable[ToolCall]]]:
     """Each session with its calls, the faster way if the reader has one."""
     if isinstance(reader, Scanned):
-        for session_id, pieces in groupby(reader.scan(chunk), key=itemgetter(0)):
-            yield session_id, (call for _, calls in pieces for call in calls)
+        for found in reader.scan(chunk):
+            yield found.session_id, found.calls
     else:
         yield from by_session(reader.calls(chunk), chunk)
 

@@ -119,9 +119,9 @@ class _Search:
             return
         for chunk in chunks(names):
             found: dict[str, set[str]] = {}
-            for session_id, calls in self.reader.scan(chunk):
-                keys = {call.key for call in calls if self._wants(call) and self.words.place(call)}
-                found.setdefault(session_id, set()).update(keys)
+            for one in self.reader.scan(chunk):
+                keys = {call.key for call in one.calls if self._wants(call) and self.words.place(call)}
+                found[one.session_id] = keys
             wanted = {name: keys for name, keys in found.items() if keys}
             if wanted:
                 yield from self._among(self.reader.calls([name for name in chunk if name in wanted]), wanted)

@@ -25,7 +25,7 @@ from reach_tui.stores.opencode_parts import (
 from reach_tui.stores.opencode_rows import Chapter, Fetch, Row, as_bytes
 from reach_tui.stores.opencode_scan import Scan, scannable
 from reach_tui.stores.opencode_v2 import model_name, tell_row
-from reach_tui.stores.reader import FIRST_PAGE, Recognition, Trouble
+from reach_tui.stores.reader import FIRST_PAGE, Recognition, Told, Trouble, told
 
 _SESSIONS_AT_ONCE = 20
 _MESSAGES_AT_ONCE = 200
@@ -138,8 +138,8 @@ class OpencodeReader:
             if step.call is not None:
                 yield step.call
 
-    def scan(self, session_ids: Sequence[str]) -> Iterator[tuple[str, list[ToolCall]]]:
-        """The calls of each session for counting: `step` is 0, and `visible` says nothing."""
+    def scan(self, session_ids: Sequence[str]) -> Iterator[Told]:
+        """What counts of each session: `step` of its calls is 0, and `visible` says nothing."""
         for start in range(0, len(session_ids), _SESSIONS_AT_ONCE):
             some = session_ids[start : start + _SESSIONS_AT_ONCE]
             with reading(self.path) as connection:
@@ -150,7 +150,7 @@ class OpencodeReader:
                     found = rest.read(connection)
                 yield from found
             for name in exact:
-                yield name, list(self.calls([name]))
+                yield told(name, self.steps(name))
 
     def troubles(self, session_id: str) -> list[Trouble]:
         """Unreadable messages and parts, unknown types, incomplete calls of one session."""

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 SILENT = {"step-start", "step-finish", "snapshot"}
 """Parts that say nothing a reader of the session needs."""
+KNOWN = {"tool", "text", "reasoning", "file", "agent", "subtask", "patch", "compaction", "retry"}
+"""Parts that become a step."""
 _PLACEHOLDER = "invalid"
 _SHELLS = {"bash", "shell"}
 _NOTICE = re.compile(r"<(shell|bash)_metadata>\s*(.*?)\s*</\1_metadata>\s*\Z", re.DOTALL)
@@ -146,7 +148,7 @@ def _tell_part(
     if kind == "tool":
         call = tool_call(narrator, message, part, visible, error)
         return narrator.call(call if originals is None else originals.marked(call))
-    step_kind, text = _text_of_part(message, kind, value)
+    step_kind, text = text_of_part(message, kind, value)
     if step_kind is StepKind.RAW:
         narrator.trouble("unknown part", f"{part.id}: type {kind}")
         text = part.raw
@@ -156,7 +158,8 @@ def _tell_part(
     return narrator.step(step_kind, text, at, visible=visible)
 
 
-def _text_of_part(message: Message, kind: str, value: dict[str, JsonValue]) -> tuple[StepKind, str]:
+def text_of_part(message: Message, kind: str, value: dict[str, JsonValue]) -> tuple[StepKind, str]:
+    """What a part that is no call is to the session, and its text; RAW for an unknown one."""
     own = {"user": StepKind.USER, "assistant": StepKind.ASSISTANT}.get(message.role or "", StepKind.SYSTEM)
     match kind:
         case "text":

@@ -1,12 +1,16 @@
 """opencode's calls for counting: tool parts alone, by session, without the steps around them.
 
 In less than half of the time of `calls`: no step numbers, nothing about what was undone or compacted; the rest is the
-same. What does not fit the typed form is read by `opencode_parts`, as `calls` reads it.
+same. What does not fit the typed form is read by `opencode_parts`, as `calls` reads it. Of other parts SQLite says
+whether they can be read; only those that cannot come here.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -14,10 +18,12 @@ import msgspec
 from reach_tui.base.clock import parse_time
 from reach_tui.base.jsonio import JsonValue, as_text
 from reach_tui.base.sqlite import Connection, columns_of, text_of
-from reach_tui.model import ToolCall
-from reach_tui.stores.content import Narrator, result_of
+from reach_tui.model import StepKind, ToolCall
+from reach_tui.stores.content import Narrator, json_text, result_of
 from reach_tui.stores.opencode_forks import FORK
 from reach_tui.stores.opencode_parts import (
+    KNOWN,
+    SILENT,
     Message,
     Part,
     by_user,
@@ -26,21 +32,28 @@ from reach_tui.stores.opencode_parts import (
     duration,
     facts_of,
     flag,
+    text_of_part,
     tool_call,
     typed_by_user,
 )
+from reach_tui.stores.reader import Told
 
 _PLACEHOLDER = "invalid"
 _FORKS = "SELECT id, title FROM session WHERE id IN ({marks}) AND title LIKE '%(fork #%'"
 _SECOND = "SELECT DISTINCT session_id FROM session_message WHERE session_id IN ({marks})"
 _MESSAGES = """SELECT session_id, id, time_created,
-CASE WHEN data LIKE '%"user"%' OR data LIKE '%"error"%' OR typeof(data) = 'blob' THEN CAST(data AS BLOB) END
+CASE WHEN data NOT LIKE '%"role":"assistant"%' OR data LIKE '%"error"%' OR typeof(data) <> 'text'
+OR NOT json_valid(data) THEN coalesce(CAST(data AS BLOB), x'') END
 FROM message WHERE session_id IN ({marks}) ORDER BY session_id, time_created, id"""
 _PARTS_OF = "SELECT message_id, id, CAST(data AS BLOB) FROM part WHERE message_id IN ({marks})"
-_TOOLS = """SELECT rowid, message_id, id, CAST(data AS BLOB) FROM part
-WHERE session_id = ? AND rowid > ? AND (data LIKE '%"tool"%' OR typeof(data) = 'blob') ORDER BY rowid LIMIT ?"""
+_TOOLS = f"""SELECT rowid, message_id, id, CAST(data AS BLOB) FROM part
+WHERE session_id = ? AND rowid > ? AND CASE WHEN data LIKE '%"tool"%' OR typeof(data) <> 'text' THEN 1
+WHEN NOT json_valid(data) THEN 1 ELSE coalesce(json_extract(data, '$.type') NOT IN ({", ".join(f"'{kind}'" for kind in sorted(KNOWN | SILENT))}), 1) END
+ORDER BY rowid LIMIT ?"""
+"""Tool parts, and those that nothing can be made of."""
 _AT_ONCE = 500  # values of one IN
 _CALLS_AT_ONCE = 500
+_LAST = 1 << 62  # parts whose message is gone come at the end
 
 
 class _State(msgspec.Struct, gc=False):
@@ -67,12 +80,30 @@ _decode = msgspec.json.Decoder(_ToolPart).decode
 class _Place:
     """What a message says about the calls in it."""
 
-    __slots__ = ("at", "error", "turn")
+    __slots__ = ("at", "error", "order", "turn")
 
-    def __init__(self, turn: int, at: int | None, error: str | None) -> None:
+    def __init__(self, order: int, turn: int, at: int | None, error: str | None) -> None:
+        self.order = order
         self.turn = turn
         self.at = at
         self.error = error
+
+
+@dataclass(slots=True)
+class _Page:
+    """A session on its way: its messages, and what was found so far."""
+
+    places: dict[object, _Place] = field(default_factory=dict)
+    last_turn: int = 0
+    turns: int = 0
+    unreadable: int = 0
+    calls: list[tuple[int, str, ToolCall]] = field(default_factory=list)
+    """With what they are ordered by: the message's place, the part's id."""
+
+    def told(self, session: str) -> Told:
+        """All of it, in order."""
+        self.calls.sort(key=itemgetter(0, 1))
+        return Told(session, [call for _, _, call in self.calls], self.turns, self.unreadable)
 
 
 def scannable(connection: Connection, ids: Sequence[str]) -> set[str]:
@@ -87,31 +118,33 @@ def scannable(connection: Connection, ids: Sequence[str]) -> set[str]:
 
 
 class Scan:
-    """The calls of some sessions, a few hundred at a time, so that the file is open only while rows are fetched."""
+    """Some sessions, a few hundred calls at a time, so that the file is open only while rows are fetched."""
 
     def __init__(self, ids: Sequence[str]) -> None:
         self._waiting = list(reversed(ids))
         self._after = -(2**63)
         """Row of the waiting session's last call that was read."""
-        self._places: dict[str, dict[object, _Place]] | None = None
-        self._last: dict[str, int] = {}
+        self._pages: dict[str, _Page] | None = None
 
     @property
     def done(self) -> bool:
         """True if every session was read."""
         return not self._waiting
 
-    def read(self, connection: Connection) -> list[tuple[str, list[ToolCall]]]:
-        """The next calls, session by session; the last one may go on in the next read."""
-        if self._places is None:
-            self._places, self._last = _places(connection, self._waiting)
-        found: list[tuple[str, list[ToolCall]]] = []
+    def read(self, connection: Connection) -> list[Told]:
+        """The next sessions that are whole; a large one takes several reads."""
+        if self._pages is None:
+            self._pages = _pages(connection, self._waiting)
+        found: list[Told] = []
         left = _CALLS_AT_ONCE
         while self._waiting and left > 0:
             session = self._waiting[-1]
             rows = connection.execute(_TOOLS, (session, self._after, left)).fetchall()
-            found.append((session, self._calls(session, rows)))
+            page = self._pages.setdefault(session, _Page())
+            _add(page, session, rows)
             if len(rows) < left:
+                found.append(page.told(session))
+                del self._pages[session]
                 self._waiting.pop()
                 self._after = -(2**63)
             else:
@@ -119,36 +152,51 @@ class Scan:
             left -= len(rows)
         return found
 
-    def _calls(self, session: str, rows: Sequence[tuple[int, object, object, bytes | None]]) -> list[ToolCall]:
-        assert self._places is not None
-        known = self._places.get(session, {})
-        stray = _Place(self._last.get(session, 0), None, None)
-        calls = [_call(session, known.get(message) or stray, text_of(part), data) for _, message, part, data in rows]
-        return [call for call in calls if call is not None]
+
+def _add(page: _Page, session: str, rows: Sequence[tuple[int, object, object, bytes | None]]) -> None:
+    stray = _Place(_LAST, page.last_turn, None, None)
+    for _, message, part, data in rows:
+        place = page.places.get(message) or stray
+        name = text_of(part)
+        call = _call(session, place, name, data)
+        if isinstance(call, ToolCall):
+            page.calls.append((place.order, name, call))
+        else:
+            page.unreadable += call
 
 
-def _places(connection: Connection, ids: Sequence[str]) -> tuple[dict[str, dict[object, _Place]], dict[str, int]]:
-    """Turn and error of the messages of each session, and the session's last turn."""
+def _pages(connection: Connection, ids: Sequence[str]) -> dict[str, _Page]:
+    """The sessions with turn and error of their messages."""
     rows = connection.execute(_MESSAGES.format(marks=_marks(ids)), ids).fetchall()
     decoded = {identifier: decode_message(0, "", None, data) for _, identifier, _, data in rows if data is not None}
     asked = [identifier for identifier, message in decoded.items() if message.role == "user"]
     people = set()
+    said = Counter[object]()
     for some in _batches(asked):
-        for message, part, data in connection.execute(_PARTS_OF.format(marks=_marks(some)), some):
-            if by_user(Part(text_of(part), decode_object(data))):
+        for message, identifier, data in connection.execute(_PARTS_OF.format(marks=_marks(some)), some):
+            part = Part(text_of(identifier), decode_object(data))
+            if by_user(part):
                 people.add(message)
-    places: dict[str, dict[object, _Place]] = {}
-    last: dict[str, int] = {}
+                said[message] += _told_by_user(decoded[message], part)
+    pages: dict[str, _Page] = {}
     for session, identifier, created, _ in rows:
-        name = text_of(session)
-        turn = last[name] = last.get(name, 0) + (identifier in people)
-        message = decoded.get(identifier)
-        error = as_text(message.error.get("name")) if message else None
-        places.setdefault(name, {})[identifier] = _Place(turn, parse_time(created), error)
-    return places, last
+        page = pages.setdefault(text_of(session), _Page())
+        page.last_turn += identifier in people
+        page.turns += said[identifier]
+        known = decoded.get(identifier)
+        page.unreadable += known is not None and known.raw is not None
+        error = as_text(known.error.get("name")) if known else None
+        page.places[identifier] = _Place(len(page.places), page.last_turn, parse_time(created), error)
+    return pages
 
 
-def _call(session: str, place: _Place, part: str, data: bytes | None) -> ToolCall | None:
+def _told_by_user(message: Message, part: Part) -> bool:
+    kind, text = text_of_part(message, json_text((part.value or {}).get("type")), part.value or {})
+    return kind is StepKind.USER and bool(text.strip())
+
+
+def _call(session: str, place: _Place, part: str, data: bytes | None) -> ToolCall | bool:
+    """The call; True for a part that cannot be read, False for any other."""
     try:
         read = _decode(data or b"")
     except (msgspec.DecodeError, UnicodeError, RecursionError):
@@ -176,10 +224,11 @@ def _call(session: str, place: _Place, part: str, data: bytes | None) -> ToolCal
     )  # fmt: skip
 
 
-def _untyped(session: str, place: _Place, part: str, data: bytes | None) -> ToolCall | None:
+def _untyped(session: str, place: _Place, part: str, data: bytes | None) -> ToolCall | bool:
     value = decode_object(data)
-    if value is None or value.get("type") != "tool":
-        return None
+    kind = None if value is None else value.get("type")
+    if kind != "tool":
+        return not isinstance(kind, str) or kind not in KNOWN | SILENT
     narrator = Narrator(session)
     narrator.number, narrator.turn = -1, place.turn
     return tool_call(narrator, Message(0, "", place.at), Part(part, value), True, place.error)

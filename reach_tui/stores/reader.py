@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import ClassVar, Protocol, runtime_checkable
 
 from reach_tui.base.sqlite import Schema
-from reach_tui.model import Session, Step, ToolCall
+from reach_tui.model import Session, Step, StepKind, ToolCall
 
 FIRST_PAGE = 256
 """Sessions read in a query of their own, so that a list shows the newest before all the others are read."""
@@ -86,15 +86,37 @@ class Followed(Protocol):
         """
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What of a session counts: its calls, and how much else there is."""
+
+    session_id: str
+    calls: list[ToolCall]
+    """Those of `calls`, in the same order, but for `step`, which may be 0, and `visible`, which says nothing."""
+    turns: int = 0
+    """USER steps that are not inherited."""
+    unreadable: int = 0
+    """RAW steps."""
+
+
+def told(session_id: str, steps: Iterable[Step]) -> Told:
+    """The same of a session's steps, where no step is a decision or a note about rows without a partner."""
+    calls: list[ToolCall] = []
+    turns = unreadable = 0
+    for step in steps:
+        turns += step.kind is StepKind.USER and not step.inherited
+        unreadable += step.kind is StepKind.RAW
+        if step.call is not None:
+            calls.append(step.call)
+    return Told(session_id, calls, turns, unreadable)
+
+
 @runtime_checkable
 class Scanned(Protocol):
-    """A reader with a faster way to the calls, for counting them."""
+    """A reader with a faster way to the calls, for counting them; its sessions hold no decisions without a call."""
 
-    def scan(self, session_ids: Sequence[str]) -> Iterator[tuple[str, list[ToolCall]]]:
-        """Every session given with its calls, in any order; a large one in several pieces, one after another.
-
-        The calls are those of `calls` but for `step`, which may be 0, and `visible`, which says nothing.
-        """
+    def scan(self, session_ids: Sequence[str]) -> Iterator[Told]:
+        """Every session given, once, in any order."""
 
 
 class DatabaseReader(Reader, Protocol):

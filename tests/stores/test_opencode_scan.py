@@ -18,7 +18,7 @@ from reach_tui.detect import default_engine
 from reach_tui.model import ToolCall
 from reach_tui.stores import opencode_scan
 from reach_tui.stores.catalog import open_store
-from reach_tui.stores.reader import Scanned
+from reach_tui.stores.reader import Scanned, told
 
 _DATA = Path(__file__).resolve().parents[1] / "data" / "opencode"
 RECORDED = sorted(_DATA.rglob("*.db"))
@@ -34,10 +34,13 @@ def compare(path: Path) -> int:
     reader = open_store(path).reader
     assert isinstance(reader, Scanned)
     ids = [session.id for session in reader.sessions()]
-    scanned: dict[str, list[ToolCall]] = {}
-    for session, calls in reader.scan(ids):
-        scanned.setdefault(session, []).extend(calls)
-    assert sorted(scanned) == sorted(ids)
+    found = list(reader.scan(ids))
+    assert sorted(one.session_id for one in found) == sorted(ids)
+    scanned: dict[str, list[ToolCall]] = {one.session_id: one.calls for one in found}
+    for one in found:
+        exactly = told(one.session_id, reader.steps(one.session_id))
+        assert (one.turns, one.unreadable) == (exactly.turns, exactly.unreadable)
+        assert [call.key for call in one.calls] == [call.key for call in exactly.calls]
     engine = default_engine()
     seen = 0
     for session in ids:
@@ -88,6 +91,15 @@ HOSTILE: list[Any] = [
      "output": "x\n<bash_metadata>\nbash tool terminated command after exceeding timeout 10 ms\n</bash_metadata>",
      "metadata": {"exit": None}}},
     {"type": "text", "text": 'the "tool" of choice'},
+    {"type": "text", "text": "two"},
+    {"type": "text", "text": "  "},
+    {"type": "text", "text": "not typed", "synthetic": True},
+    {"type": "file", "filename": "a.py"},
+    {"type": "subtask"},
+    {"type": "novelty", "text": "x"},
+    {"type": 3},
+    {"kind": "text"},
+    [],
 ]  # fmt: skip
 
 
@@ -96,17 +108,28 @@ def test_rows_of_any_shape(tmp_path: Path) -> None:
     shutil.copy(next(one for one in RECORDED if one.name == "opencode-1.2.20.db"), path)
     connection = sqlite3.connect(path)
     session, message = connection.execute("SELECT session_id, message_id FROM part LIMIT 1").fetchone()
+    asked = connection.execute('SELECT id FROM message WHERE data LIKE \'%"role":"user"%\' LIMIT 1').fetchone()[0]
     columns = [row[1] for row in connection.execute("PRAGMA table_info(part)")]
     texts: list[Any] = [json.dumps(value) for value in HOSTILE]
     texts += [json.dumps(value, indent=1) for value in HOSTILE]
-    texts += ['{"type": "tool"', b'{"type":"tool","tool":"b\xff","state":{}}', "[" * 2000 + '"tool"', '"tool"']
+    texts += [
+        '{"type": "tool"',
+        b'{"type":"tool","tool":"b\xff","state":{}}',
+        "[" * 2000 + '"tool"',
+        '"tool"',
+        '{"type":"text"',
+        "",
+        "3",
+    ]
     texts += [msgspec.json.encode({"type": "tool", "tool": "x", "state": {"input": {"n": 1}, "output": "y"}})]
     for number, text in enumerate(texts):
-        row = {"id": f"prt_z{number:03}", "message_id": message if number % 3 else "gone", "session_id": session,
+        row = {"id": f"prt_z{number:03}", "message_id": (message, "gone", asked)[number % 3], "session_id": session,
                "time_created": 0, "time_updated": 0, "data": text}  # fmt: skip
         names = [name for name in row if name in columns]
         marks = ",".join("?" * len(names))
         connection.execute(f"INSERT INTO part ({','.join(names)}) VALUES ({marks})", [row[name] for name in names])
+    for name, text in [("x1", '{"role": "assistant"'), ("x2", "[]"), ("x3", '{"role":"user"}'), ("x4", b"\xff")]:
+        connection.execute("INSERT INTO message SELECT ?, session_id, 0, 0, ? FROM message LIMIT 1", (name, text))
     error = json.dumps({"role": "assistant", "error": {"name": "MessageAbortedError", "data": {}}})
     connection.execute("UPDATE message SET data = ? WHERE id = ?", (error, message))
     connection.commit()

@@ -46,9 +46,10 @@ CASE WHEN data NOT LIKE '%"role":"assistant"%' OR data LIKE '%"error"%' OR typeo
 OR NOT json_valid(data) THEN coalesce(CAST(data AS BLOB), x'') END
 FROM message WHERE session_id IN ({marks}) ORDER BY session_id, time_created, id"""
 _PARTS_OF = "SELECT message_id, id, CAST(data AS BLOB) FROM part WHERE message_id IN ({marks})"
+_READABLE = ", ".join(f"'{kind}'" for kind in sorted(KNOWN | SILENT))
 _TOOLS = f"""SELECT rowid, message_id, id, CAST(data AS BLOB) FROM part
 WHERE session_id = ? AND rowid > ? AND CASE WHEN data LIKE '%"tool"%' OR typeof(data) <> 'text' THEN 1
-WHEN NOT json_valid(data) THEN 1 ELSE coalesce(json_extract(data, '$.type') NOT IN ({", ".join(f"'{kind}'" for kind in sorted(KNOWN | SILENT))}), 1) END
+WHEN NOT json_valid(data) THEN 1 ELSE coalesce(json_extract(data, '$.type') NOT IN ({_READABLE}), 1) END
 ORDER BY rowid LIMIT ?"""
 """Tool parts, and those that nothing can be made of."""
 _AT_ONCE = 500  # values of one IN

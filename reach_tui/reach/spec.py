@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Protocol, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 
 from reach_tui.base.jsonio import JsonValue
 
@@ -78,6 +78,15 @@ class PythonEndpoint(_Document):
     python: Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")]
 
 
+Endpoint: TypeAlias = Annotated[HttpEndpoint, Tag("http")] | Annotated[PythonEndpoint, Tag("python-callable")]
+
+
+def _endpoint_kind(value: object) -> str:
+    """Which endpoint is meant, so that a mistake is told once and not for each kind."""
+    names_python = "python" in value if isinstance(value, dict) else isinstance(value, PythonEndpoint)
+    return "python-callable" if names_python else "http"
+
+
 class SlotSource(_Document):
     """Where one parameter's value may come from; nothing else is looked at (seed 3.3: sources are declared)."""
 
@@ -122,7 +131,7 @@ class ToolSpec(_Document):
     retry_policy: RetryPolicy = RetryPolicy()
     rate_limit: RateLimit | None = None
     """None: not limited."""
-    endpoint: HttpEndpoint | PythonEndpoint | None = None
+    endpoint: Annotated[Endpoint, Discriminator(_endpoint_kind)] | None = None
     """None: whoever calls the executor hands it the callable."""
     slots: dict[str, SlotSource] = Field(default_factory=dict)
     """Declared sources by parameter name."""

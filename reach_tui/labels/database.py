@@ -9,10 +9,50 @@ from pathlib import Path
 from reach_tui.base.errors import LabelError
 from reach_tui.base.sqlite import Connection, Schema, open_owned, reading, schema_of
 from reach_tui.native import migrations
-from reach_tui.native.schema import LABEL, VERSION, create_tables, is_native
+from reach_tui.native.schema import LABEL, VERSION, Table, create_tables, is_native
 
-LABELS_VERSION = 1
-"""`PRAGMA user_version` of a label database of its own; its one table is that of the native schema."""
+LABELS_VERSION = 2
+"""`PRAGMA user_version` of a label database of its own; its `label` table is that of the native schema."""
+QUEUE = Table(
+    "queue",
+    (
+        ("id", "TEXT PRIMARY KEY NOT NULL"),
+        ("name", "TEXT NOT NULL"),
+        ("by", "TEXT NOT NULL"),
+        ("at", "INTEGER NOT NULL"),
+        ("recipe", "TEXT NOT NULL"),
+    ),
+)
+"""Work lists of calls to label, each with the recipe it was drawn by; a queue is never changed once it is made."""
+QUEUE_ITEM = Table(
+    "queue_item",
+    (
+        ("queue", "TEXT NOT NULL REFERENCES queue (id)"),
+        ("position", "INTEGER NOT NULL"),
+        ("store", "TEXT NOT NULL"),
+        ("session_id", "TEXT NOT NULL"),
+        ("call_key", "TEXT NOT NULL"),
+        ("stratum", "TEXT NOT NULL"),
+        ("source", "TEXT NOT NULL"),
+    ),
+    ("PRIMARY KEY (queue, position)",),
+)
+DEFERRAL = Table(
+    "deferral",
+    (
+        ("id", "INTEGER PRIMARY KEY AUTOINCREMENT"),
+        ("queue", "TEXT NOT NULL REFERENCES queue (id)"),
+        ("position", "INTEGER NOT NULL"),
+        ("by", "TEXT NOT NULL"),
+        ("action", "TEXT NOT NULL CHECK (action IN ('defer', 'skip', 'return'))"),
+        ("at", "INTEGER NOT NULL"),
+    ),
+    indexes=(("queue", "by"),),
+)
+"""What a person put off in a queue (comes back at its end) or skipped (does not); append-only, the newest counts."""
+QUEUE_TABLES = (QUEUE, QUEUE_ITEM, DEFERRAL)
+_ADDED_2 = ("role", "first_cause", "shown")  # columns of `label` that version 1 lacked
+_OWN_TABLES = frozenset(["label", "sqlite_sequence", *(table.name for table in QUEUE_TABLES)])
 _HINTS = {
     5: ("locked by another program", "wait until it has finished, then label again"),
     6: ("locked by another program", "wait until it has finished, then label again"),
@@ -44,7 +84,7 @@ def _is_label_database(schema: Schema, path: Path) -> bool:
     """
     if is_native(schema):
         newest = VERSION
-    elif schema.has("label", "uid", "refers", "late") and set(schema.tables) <= {"label", "sqlite_sequence"}:
+    elif schema.has("label", "uid", "refers", "late") and set(schema.tables) <= _OWN_TABLES:
         newest = LABELS_VERSION
     else:
         shown = ", ".join(sorted(schema.tables)[:4])
@@ -80,7 +120,7 @@ def reading_labels(path: Path) -> Iterator[Connection | None]:
 
 
 def prepare_for_writing(path: Path) -> None:
-    """Create the label database, or migrate an older native database (with a backup), where needed.
+    """Create the label database, or migrate an older one or an older native one (with a backup), where needed.
 
     Raises `LabelError`, `StoreError`, `OSError` or an SQLite error.
     """
@@ -88,14 +128,31 @@ def prepare_for_writing(path: Path) -> None:
         with reading(path) as connection:
             schema = schema_of(connection)
         if schema.tables:
-            if not _is_label_database(schema, path) and schema.user_version < VERSION:
-                migrations.migrate(path)
+            own = _is_label_database(schema, path)
+            if schema.user_version < (LABELS_VERSION if own else VERSION):
+                (_migrate if own else migrations.migrate)(path)
             return
     connection = open_owned(path)
     try:
         connection.execute("BEGIN IMMEDIATE")
         if not schema_of(connection).tables:  # another process may have been first
-            create_tables(connection, (LABEL,), LABELS_VERSION)
+            create_tables(connection, (LABEL, *QUEUE_TABLES), LABELS_VERSION)
+        connection.execute("COMMIT")
+    finally:
+        connection.close()
+
+
+def _migrate(path: Path) -> None:
+    """Bring a label database of version 1 up to date, after a backup beside it (`NAME.v1-backup`)."""
+    migrations.snapshot(path, migrations.free_name(path.with_name(f"{path.name}.v1-backup")))
+    connection = open_owned(path)
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        if schema_of(connection).user_version < LABELS_VERSION:  # another process may have been first
+            for name, column in LABEL.columns:
+                if name in _ADDED_2:
+                    connection.execute(f'ALTER TABLE label ADD COLUMN "{name}" {column}')
+            create_tables(connection, QUEUE_TABLES, LABELS_VERSION)
         connection.execute("COMMIT")
     finally:
         connection.close()

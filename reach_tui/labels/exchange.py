@@ -29,6 +29,7 @@ _CELL_LIMIT = 2**31 - 1  # csv's default of 131,072 characters refuses longer no
 _RESULT_SHOWN = 2000  # characters of a result in a CSV cell; JSON Lines keep it whole
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _QUOTED_FORMULA = re.compile(r"'+[=+\-@\t\r]")
+_ROLES = ("annotator", "adjudicator")
 _WORDS = {"true": True, "false": False, "1": True, "0": False, "": None}
 
 
@@ -166,7 +167,8 @@ def _typed(cells: Mapping[str, str]) -> dict[str, Any]:
     record["note"] = cells.get("note", "")
     version = cells.get("taxonomy_version", "")
     record["taxonomy_version"] = int(version) if version.isdecimal() else version or None
-    record["verdict"] = _WORDS.get(cells.get("verdict", "").lower())
+    for name in ("verdict", "first_cause"):
+        record[name] = _WORDS.get(cells.get(name, "").lower())
     at = cells.get("at", "")
     record["at"] = int(at) if re.fullmatch(r"-?\d{1,18}", at) else at
     return record
@@ -205,8 +207,18 @@ def _label(record: Mapping[str, Any], taxonomy: Taxonomy) -> Label:
         verdict=verdict if isinstance(verdict, bool) else None,
         rule=_text(record, "rule"),
         tool_version=_text(record, "tool_version") or "",
+        role=_role(record),
+        first_cause=record.get("first_cause") is True,
+        shown=_text(record, "shown"),
         uid=_text(record, "uid"),
     )
+
+
+def _role(record: Mapping[str, Any]) -> str:
+    role = _text(record, "role") or _ROLES[0]
+    if role not in _ROLES:
+        raise LabelError(f"unknown role {role!r}", hint=f"one of {', '.join(_ROLES)}")
+    return role
 
 
 def _text(record: Mapping[str, Any], name: str) -> str | None:

@@ -20,7 +20,7 @@ from reach_tui.base.clock import now_ms
 from reach_tui.base.errors import LabelError, StoreError
 from reach_tui.base.jsonio import dumps
 from reach_tui.base.paths import data_dir
-from reach_tui.base.sqlite import Connection, DatabaseError, open_owned, stamp
+from reach_tui.base.sqlite import Connection, DatabaseError, columns_of, open_owned, stamp
 from reach_tui.base.text import scrub_surrogates
 from reach_tui.labels.database import fault, prepare_for_writing, reading_labels
 from reach_tui.model import Label
@@ -41,10 +41,16 @@ FIELDS = (
     "verdict",
     "rule",
     "tool_version",
+    "role",
+    "first_cause",
+    "shown",
     "id",
     "uid",
 )
+_LATER = {"role": "'annotator'", "first_cause": "0", "shown": "NULL"}
+"""Columns that label databases of the first version lack, with what stands for them."""
 _SELECT = ", ".join(f'"{name}"' for name in FIELDS)
+_SELECT_1 = ", ".join(f'{_LATER[name]} AS "{name}"' if name in _LATER else f'"{name}"' for name in FIELDS)
 _LOG = ("action", "refers", "batch", "late")
 _INSERT = (
     f"INSERT INTO label ({', '.join(f'{chr(34)}{name}{chr(34)}' for name in (*FIELDS[:-2], 'uid', *_LOG))}) "
@@ -254,6 +260,8 @@ class LabelStore:
         with self._reading() as connection:
             if connection is None:
                 return []
+            if self._connection is None and "role" not in columns_of(connection, "label"):
+                sql = sql.replace(_SELECT, _SELECT_1)  # a first version's file is not written for being read
             return connection.execute(sql, [_clean(value) for value in values]).fetchall()
 
 
@@ -286,7 +294,8 @@ def _append(
 def _label(row: Sequence[Any]) -> Label:
     values = dict(zip(FIELDS, row, strict=False))
     verdict = values["verdict"]
-    return Label(**{**values, "verdict": None if verdict is None else bool(verdict)})
+    values |= {"verdict": None if verdict is None else bool(verdict), "first_cause": bool(values["first_cause"])}
+    return Label(**values)
 
 
 def _stacks(connection: Connection, by: str) -> tuple[list[str], list[str], dict[str, str | None]]:

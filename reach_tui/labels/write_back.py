@@ -12,7 +12,9 @@ from reach_tui.model import Label
 
 TABLE = "reach_label"
 COLUMNS = tuple(name for name in FIELDS if name != "id")
-_TYPES: dict[str, type] = {"at": int, "taxonomy_version": int, "verdict": int}
+_TYPES: dict[str, type] = {"at": int, "taxonomy_version": int, "verdict": int, "first_cause": int}
+_LATER = {"role": "TEXT", "first_cause": "INTEGER", "shown": "TEXT"}
+"""Columns that tables written by earlier versions lack."""
 _REQUIRED = {
     "store",
     "session_id",
@@ -45,8 +47,10 @@ def write_back(trace: Path, labels: Sequence[Label]) -> int:
 def _create(connection: Connection, trace: Path) -> None:
     schema = schema_of(connection)
     if TABLE in schema.tables:
-        if not schema.has(TABLE, *COLUMNS):
+        if not schema.has(TABLE, *(name for name in COLUMNS if name not in _LATER)):
             raise LabelError(f"has a table {TABLE} that is not ours", trace, "rename it, then try again")
+        for name in (name for name in _LATER if not schema.has(TABLE, name)):
+            connection.execute(f"ALTER TABLE {TABLE} ADD COLUMN {name} {_LATER[name]}")
         return
     import sqlite_utils
 

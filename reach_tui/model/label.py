@@ -31,3 +31,9 @@ class Label:
     """Row number in the label log once it is durable."""
     uid: str | None = None
     """Unique over all label logs, so that export and import neither lose nor double; given by the store."""
+    role: str = "annotator"
+    """`annotator`, or `adjudicator` for one who settles a disagreement of others; their labels stay."""
+    first_cause: bool = False
+    """The person holds this call for the first cause of what went wrong in its session."""
+    shown: str | None = None
+    """How it was shown, as JSON: `blind`, `queue`, `position`, `spent_ms`; None outside a queue."""

@@ -54,6 +54,12 @@ def _to_version_3(connection: Connection, report: Migration) -> None:
         _rebuild(connection, SESSION, report, _copy)
 
 
+def _to_version_4(connection: Connection, report: Migration) -> None:
+    """Version 3 knew neither adjudication nor first causes, and not how a labelled call was shown."""
+    if not columns_of(connection, LABEL.name).issuperset(LABEL.names):
+        _rebuild(connection, LABEL, report, _copy)
+
+
 def _rebuild(connection: Connection, table: Table, report: Migration, fill: Fill) -> None:
     """Make a table anew in the current layout and fill it from the old one."""
     import sqlite_utils
@@ -126,7 +132,7 @@ _FILL_2: dict[str, Fill] = {
     "slot": _slots,
     "label": _labels,
 }
-STEPS: dict[int, Callable[[Connection, Migration], None]] = {2: _to_version_2, 3: _to_version_3}
+STEPS: dict[int, Callable[[Connection, Migration], None]] = {2: _to_version_2, 3: _to_version_3, 4: _to_version_4}
 """By the version they lead to. Each runs in the one transaction of the whole migration."""
 
 
@@ -158,7 +164,7 @@ def _version(path: Path) -> int:
     return schema.user_version
 
 
-def _snapshot(path: Path, target: Path) -> None:
+def snapshot(path: Path, target: Path) -> None:
     """A whole and consistent copy, also of a database that is being written."""
     try:
         with reading(path) as source:
@@ -180,13 +186,13 @@ def migrate(path: Path) -> Migration:
     report = Migration(path, _version(path))
     if report.from_version == VERSION:
         return report
-    report.backup = _free_name(path.with_name(f"{path.name}.v{report.from_version}-backup"))
-    _snapshot(path, report.backup)
+    report.backup = free_name(path.with_name(f"{path.name}.v{report.from_version}-backup"))
+    snapshot(path, report.backup)
     _run(path, report)
     return report
 
 
-def _free_name(path: Path) -> Path:
+def free_name(path: Path) -> Path:
     number = 1
     candidate = path
     while candidate.exists():
@@ -216,7 +222,7 @@ def migrated_copy(path: Path) -> Path:
         return known[1]
     copy = Path(tempfile.mkdtemp(prefix="reach-tui-")) / path.name
     report = Migration(copy, _version(path))
-    _snapshot(path, copy)
+    snapshot(path, copy)
     _run(copy, report)
     if known:
         shutil.rmtree(known[1].parent, ignore_errors=True)

@@ -14,7 +14,7 @@ from reach_tui.base.errors import StoreError, StoreUnreadable
 from reach_tui.base.sqlite import Connection, DatabaseError, Schema, open_owned, schema_of, translate
 from reach_tui.native.error_types import ERROR_TYPES
 
-VERSION = 3
+VERSION = 4
 """`PRAGMA user_version` of the layout below."""
 EVENT_STEPS = ("route", "execute", "clarify", "fallback")
 DECISIONS = ("execute", "clarify", "no_capability")
@@ -22,6 +22,7 @@ SLOT_SOURCES = ("user", "result", "dictionary", "default", "argument", "assistan
 MESSAGE_KINDS = ("user", "assistant", "reasoning", "system", "error", "note", "raw")
 """The model's step kinds but `call`."""
 LABEL_ACTIONS = ("label", "undo", "redo", "import")
+LABEL_ROLES = ("annotator", "adjudicator")
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +183,9 @@ LABEL = Table(
         ("verdict", _flag("verdict")),
         ("rule", "TEXT"),
         ("tool_version", "TEXT NOT NULL DEFAULT ''"),
+        ("role", f"TEXT NOT NULL DEFAULT 'annotator' {_one_of('role', LABEL_ROLES)}"),
+        ("first_cause", f"{_flag('first_cause')} NOT NULL DEFAULT 0"),
+        ("shown", "TEXT"),
     ),
     indexes=(("store", "session_id", "call_key", "by"), ("by",)),
 )

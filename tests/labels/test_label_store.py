@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -315,3 +316,30 @@ def test_ten_thousand_labels_open_and_undo_quickly(path: Path) -> None:
         assert undone is not None
         assert undone.call_key == "last"
         assert len(store.in_force("peri", "s7")) == 200
+
+
+def test_a_first_version_s_file_is_read_as_it_is_and_migrated_with_a_backup(tmp_path: Path) -> None:
+    path = tmp_path / "labels.db"
+    with LabelStore.open(path) as store:
+        store.save(label("c1"))
+    with closing(sqlite3.connect(path)) as connection:  # the layout of version 1
+        connection.execute("PRAGMA journal_mode = DELETE")
+        for name in ("role", "first_cause", "shown"):
+            connection.execute(f"ALTER TABLE label DROP COLUMN {name}")
+        for name in ("deferral", "queue_item", "queue"):
+            connection.execute(f"DROP TABLE {name}")
+        connection.execute("PRAGMA user_version = 1")
+        connection.commit()
+    before = path.read_bytes()
+    with LabelStore.open(path) as store:
+        (read,) = store.all_in_force("peri")
+        assert (read.role, read.first_cause, read.shown) == ("annotator", False, None)
+        assert path.read_bytes() == before
+        store.save(replace(label("c2"), role="adjudicator", first_cause=True, shown='{"blind": true}'))
+        assert [(one.role, one.first_cause, one.shown) for one in store.all_in_force("peri")] == [
+            ("annotator", False, None),
+            ("adjudicator", True, '{"blind": true}'),
+        ]
+    with closing(sqlite3.connect(tmp_path / "labels.db.v1-backup")) as backup:
+        assert backup.execute("SELECT call_key FROM label").fetchall() == [("c1",)]
+        assert backup.execute("PRAGMA user_version").fetchone() == (1,)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from reach_tui.analyze import loops
 from reach_tui.analyze.pairs import Pairs, Wanted, originals
+from reach_tui.analyze.sums import Sum, add_up
 from reach_tui.base.jsonio import as_object
 from reach_tui.base.text import one_line
 from reach_tui.detect.command import command_of
@@ -44,7 +45,7 @@ class Decisive:
 
 
 @dataclass(slots=True)
-class Attribution:
+class Attribution(Sum):
     """Failures by cause, and sessions by the cause of their decisive failure."""
 
     failures: Counter[Cause] = field(default_factory=Counter)
@@ -52,10 +53,11 @@ class Attribution:
     recovered: int = 0
     """Sessions with failures that were all recovered from: no cause is given."""
 
-    def __add__(self, other: Attribution) -> Attribution:
-        return Attribution(
-            self.failures + other.failures, self.sessions + other.sessions, self.recovered + other.recovered
-        )
+    def include(self, other: Attribution) -> None:
+        """Add another one to this."""
+        add_up(self.failures, other.failures)
+        add_up(self.sessions, other.sessions)
+        self.recovered += other.recovered
 
 
 def cause_of(verdict: Verdict, taxonomy: Taxonomy | None = None) -> Cause:
@@ -88,9 +90,10 @@ def decisive(pairs: Pairs, folder: str | None = None) -> Decisive | None:
     Recovered means: the same tool later succeeded on the same subject (file, program, or the tool alone). Where that
     failure begins a run of three equal errors or calls, the session's class is the loop.
     """
+    failing = {call.tool for call, verdict in pairs if verdict.failed is True}
     last_success: dict[tuple[str, str], int] = {}
     for place, (call, verdict) in enumerate(pairs):
-        if verdict.failed is False:
+        if verdict.failed is False and call.tool in failing:
             last_success[subject(call, folder)] = place
     for place, (call, verdict) in enumerate(pairs):
         if verdict.failed is True and last_success.get(subject(call, folder), -1) < place:
@@ -100,8 +103,10 @@ def decisive(pairs: Pairs, folder: str | None = None) -> Decisive | None:
 
 def _decided(call: ToolCall, verdict: Verdict, pairs: Pairs) -> Decisive:
     said = one_line(verdict.explanation or (verdict.evidence.text if verdict.evidence else "") or "it failed")
-    for loop in loops.find(pairs):
-        if loop.first_step <= call.step <= loop.last_step and loop.tool == call.tool:
+    own = loops.uncopied(pairs)
+    place = next((number for number, (one, _) in enumerate(own) if one.key == call.key), -1)
+    for loop in loops.find(own):
+        if loop.first <= place <= loop.last and loop.tool == call.tool:
             why = f"{call.shown_tool}, {loop.length} times without progress: {said}"
             return Decisive(call.step, call.key, Cause("model", _LOOP), loop.what, why)
     why = f"{call.shown_tool} failed and never succeeded there again: {said}"

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from reach_tui.analyze.intervals import share
 from reach_tui.analyze.pairs import Pairs, Wanted, originals
+from reach_tui.analyze.sums import Sum, add_up
 from reach_tui.model import is_hidden
 from reach_tui.taxonomy import Taxonomy
 
@@ -29,14 +30,16 @@ class FailureClass(NamedTuple):
 
 
 @dataclass(slots=True)
-class Classes:
+class Classes(Sum):
     """How many calls failed in which class, and how many of these the store does not call failed."""
 
     failed: Counter[FailureClass] = field(default_factory=Counter)
     hidden: Counter[FailureClass] = field(default_factory=Counter)
 
-    def __add__(self, other: Classes) -> Classes:
-        return Classes(self.failed + other.failed, self.hidden + other.hidden)
+    def include(self, other: Classes) -> None:
+        """Add another one to this."""
+        add_up(self.failed, other.failed)
+        add_up(self.hidden, other.hidden)
 
     def of_tool(self, tool: str) -> list[tuple[FailureClass, int]]:
         """The classes of one tool, the most frequent first."""

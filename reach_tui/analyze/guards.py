@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from reach_tui.analyze.pairs import Pairs, Wanted, answered, error_text, originals
+from reach_tui.analyze.sums import Sum, add_up
 
 AFTER = (3, 5, 10)
 SAME, ANY = "same_error", "any_error"
@@ -28,7 +29,7 @@ class Firing(NamedTuple):
 
 
 @dataclass(slots=True)
-class Guards:
+class Guards(Sum):
     """How often each of the three lines of defence spoke."""
 
     metric: Counter[str] = field(default_factory=Counter)
@@ -39,11 +40,13 @@ class Guards:
     where: dict[tuple[str, int], tuple[str, ...]] = field(default_factory=dict)
     """Keys of the first calls at which a guard (rule, after) would have spoken by the truth."""
 
-    def __add__(self, other: Guards) -> Guards:
-        where = dict(self.where)
+    def include(self, other: Guards) -> None:
+        """Add another one to this."""
+        add_up(self.metric, other.metric)
+        add_up(self.fired, other.fired)
+        add_up(self.analyzer, other.analyzer)
         for guard, keys in other.where.items():
-            where[guard] = (where.get(guard, ()) + keys)[:_KEPT]
-        return Guards(self.metric + other.metric, self.fired + other.fired, self.analyzer + other.analyzer, where)
+            self.where[guard] = (self.where.get(guard, ()) + keys)[:_KEPT]
 
     def fire(self, guard: Firing, call_key: str) -> None:
         """A guard speaks at a call."""

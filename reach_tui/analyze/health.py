@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from reach_tui.analyze.pairs import Pairs, Wanted, originals
+from reach_tui.analyze.sums import Sum, add_up
 from reach_tui.model import Session, Step, StepKind
 
 UNANSWERED = "calls without a result"
@@ -58,17 +59,18 @@ class Flagging:
 
 
 @dataclass(slots=True)
-class Health:
+class Health(Sum):
     """Countable oddities, and how each kind of error was flagged over time."""
 
     counts: Counter[str] = field(default_factory=Counter)
     habits: dict[Habit, Flagging] = field(default_factory=dict)
 
-    def __add__(self, other: Health) -> Health:
-        habits = dict(self.habits)
+    def include(self, other: Health) -> None:
+        """Add another one to this."""
+        add_up(self.counts, other.counts)
         for habit, flagging in other.habits.items():
-            habits[habit] = habits[habit] + flagging if habit in habits else flagging
-        return Health(self.counts + other.counts, habits)
+            known = self.habits.get(habit)
+            self.habits[habit] = flagging if known is None else known + flagging
 
     def changes(self) -> list[tuple[Habit, Flagging, str]]:
         """The kinds of error that were flagged at one time and not at another, the most frequent first."""

@@ -7,10 +7,11 @@ analyzer). Copies of calls are left out.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from reach_tui.analyze.pairs import Pair, Pairs, Wanted, error_text, originals
+from reach_tui.analyze.sums import Sum, add_up
 
 SAME_CALL, SAME_ERROR, PING_PONG = "same_call_repeated", "same_error_repeated", "tool_ping_pong"
 _RUN, _TURNS = 3, 4
@@ -24,13 +25,14 @@ class Loop:
     """Level-2 id of the taxonomy."""
     tool: str
     first_key: str
-    first_step: int
-    last_step: int
+    first: int
+    last: int
+    """Places of the first and last call among those that are no copies, from 0."""
     length: int
 
 
 @dataclass(slots=True)
-class Loops:
+class Loops(Sum):
     """Loops by kind: how many, the calls in them, and in how many sessions."""
 
     count: Counter[str] = field(default_factory=Counter)
@@ -39,27 +41,33 @@ class Loops:
     example: dict[str, str] = field(default_factory=dict)
     """The call key where the first one begins."""
 
-    def __add__(self, other: Loops) -> Loops:
-        return Loops(
-            self.count + other.count,
-            self.calls + other.calls,
-            self.sessions + other.sessions,
-            other.example | self.example,
-        )
+    def include(self, other: Loops) -> None:
+        """Add another one to this."""
+        add_up(self.count, other.count)
+        add_up(self.calls, other.calls)
+        add_up(self.sessions, other.sessions)
+        for what, key in other.example.items():
+            self.example.setdefault(what, key)
 
 
 def find(pairs: Pairs) -> list[Loop]:
     """Every loop of one session, in order of where it begins."""
-    own = [pair for pair in pairs if pair[0].copy_of is None]
+    own = uncopied(pairs)
     loops = [*_same_calls(own), *_same_errors(own), *_ping_pongs(own)]
-    return sorted(loops, key=lambda loop: (loop.first_step, loop.what))
+    return sorted(loops, key=lambda loop: (loop.first, loop.what))
+
+
+def uncopied(pairs: Pairs) -> Pairs:
+    """The calls that are no stored copies of others."""
+    return [pair for pair in pairs if pair[0].copy_of is None]
 
 
 def of_session(pairs: Pairs, wanted: Wanted = originals) -> Loops:
     """The loops of one session that begin with a wanted call."""
-    keys = {call.key for call, _ in pairs if wanted(call)}
     found = Loops()
-    for loop in find(pairs):
+    loops = find(pairs)
+    keys = {call.key for call, _ in pairs if wanted(call)} if loops else ()
+    for loop in loops:
         if loop.first_key in keys:
             found.count[loop.what] += 1
             found.calls[loop.what] += loop.length
@@ -72,9 +80,9 @@ def _same(one: Pair, other: Pair) -> bool:
     return one[0].tool == other[0].tool and one[0].arguments == other[0].arguments
 
 
-def _loop(what: str, run: Pairs) -> Loop:
-    first, last = run[0][0], run[-1][0]
-    return Loop(what, first.tool, first.key, first.step, last.step, len(run))
+def _loop(what: str, own: Pairs, places: Sequence[int]) -> Loop:
+    first = own[places[0]][0]
+    return Loop(what, first.tool, first.key, places[0], places[-1], len(places))
 
 
 def _same_calls(own: Pairs) -> Iterator[Loop]:
@@ -82,27 +90,31 @@ def _same_calls(own: Pairs) -> Iterator[Loop]:
     for place in range(1, len(own) + 1):
         if place == len(own) or not _same(own[place], own[start]):
             if place - start >= _RUN:
-                yield _loop(SAME_CALL, own[start:place])
+                yield _loop(SAME_CALL, own, range(start, place))
             start = place
 
 
 def _same_errors(own: Pairs) -> Iterator[Loop]:
     """Runs of failures of one tool with one text; what other tools do between does not end them."""
-    runs: dict[str, list[Pair]] = {}
-    for pair in own:
-        call, verdict = pair
-        run = runs.setdefault(call.tool, [])
-        if verdict.failed is True and (not run or error_text(run[0][0]) == error_text(call)):
-            run.append(pair)
+    runs: dict[str, list[int]] = {}
+    for place, (call, verdict) in enumerate(own):
+        failed = verdict.failed is True
+        run = runs.get(call.tool)
+        if not run:
+            if failed:
+                runs[call.tool] = [place]
+            continue
+        if failed and error_text(own[run[0]][0]) == error_text(call):
+            run.append(place)
             continue
         if verdict.failed is None and call.result is None:
             continue
         if len(run) >= _RUN:
-            yield _loop(SAME_ERROR, run)
-        runs[call.tool] = [pair] if verdict.failed is True else []
+            yield _loop(SAME_ERROR, own, run)
+        runs[call.tool] = [place] if failed else []
     for run in runs.values():
         if len(run) >= _RUN:
-            yield _loop(SAME_ERROR, run)
+            yield _loop(SAME_ERROR, own, run)
 
 
 def _ping_pongs(own: Pairs) -> Iterator[Loop]:
@@ -113,7 +125,7 @@ def _ping_pongs(own: Pairs) -> Iterator[Loop]:
             while end < len(own) and _same(own[end], own[end - 2]):
                 end += 1
         if end - start >= _TURNS:
-            yield _loop(PING_PONG, own[start:end])
+            yield _loop(PING_PONG, own, range(start, end))
             start = end - 1
         else:
             start += 1

@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from reach_tui.analyze.pairs import Pairs, originals
+from reach_tui.analyze.sums import Sum
 from reach_tui.model import Step
 
 
 @dataclass(slots=True)
-class Metrics:
+class Metrics(Sum):
     """Sessions with calls and those that passed at first; recorded routing decisions and those within reach."""
 
     sessions: int = 0
@@ -21,13 +22,12 @@ class Metrics:
     covered: int = 0
     """Decisions with at least one candidate at or above the threshold."""
 
-    def __add__(self, other: Metrics) -> Metrics:
-        return Metrics(
-            self.sessions + other.sessions,
-            self.first_pass + other.first_pass,
-            self.routed + other.routed,
-            self.covered + other.covered,
-        )
+    def include(self, other: Metrics) -> None:
+        """Add another one to this."""
+        self.sessions += other.sessions
+        self.first_pass += other.first_pass
+        self.routed += other.routed
+        self.covered += other.covered
 
 
 def of_session(pairs: Pairs, steps: Iterable[Step] = ()) -> Metrics:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
 from reach_tui.analyze.intervals import share, wilson
 from reach_tui.analyze.pairs import Pairs, Wanted, answered, originals
+from reach_tui.analyze.sums import Sum
 from reach_tui.model import is_hidden
 
 
 @dataclass(slots=True)
-class ToolCounts:
+class ToolCounts(Sum):
     """What the calls of one tool add up to."""
 
     calls: int = 0
@@ -32,8 +32,19 @@ class ToolCounts:
     false_flags: int = 0
     """Flagged, and neither failed nor such a check."""
 
-    def __add__(self, other: ToolCounts) -> ToolCounts:
-        return ToolCounts(*(getattr(self, name) + getattr(other, name) for name in _FIELDS))
+    def include(self, other: ToolCounts) -> None:
+        """Add another one to this."""
+        self.calls += other.calls
+        self.results += other.results
+        self.ended += other.ended
+        self.known += other.known
+        self.flagged += other.flagged
+        self.hidden += other.hidden
+        self.failed += other.failed
+        self.soft += other.soft
+        self.unknown += other.unknown
+        self.checks += other.checks
+        self.false_flags += other.false_flags
 
     @property
     def rate_flagged(self) -> float | None:
@@ -51,30 +62,26 @@ class ToolCounts:
         return wilson(self.failed, self.ended)
 
 
-_FIELDS = tuple(one.name for one in fields(ToolCounts))
-
-
 @dataclass(slots=True)
-class Rates:
+class Rates(Sum):
     """Counts by tool name, as the model wrote it."""
 
     tools: dict[str, ToolCounts] = field(default_factory=dict)
 
-    def __add__(self, other: Rates) -> Rates:
-        return Rates(merged(self.tools, other.tools))
+    def include(self, other: Rates) -> None:
+        """Add another one to this."""
+        for tool, counts in other.tools.items():
+            if (known := self.tools.get(tool)) is None:
+                known = self.tools[tool] = ToolCounts()
+            known.include(counts)
 
     @property
     def total(self) -> ToolCounts:
         """All tools together."""
-        return sum(self.tools.values(), ToolCounts())
-
-
-def merged(one: Mapping[str, ToolCounts], other: Mapping[str, ToolCounts]) -> dict[str, ToolCounts]:
-    """Both mappings, counts of the same tool added."""
-    both = dict(one)
-    for tool, counts in other.items():
-        both[tool] = both[tool] + counts if tool in both else counts
-    return both
+        total = ToolCounts()
+        for counts in self.tools.values():
+            total.include(counts)
+        return total
 
 
 def of_session(pairs: Pairs, wanted: Wanted = originals) -> Rates:

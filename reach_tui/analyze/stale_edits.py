@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from reach_tui.analyze.intervals import share
 from reach_tui.analyze.pairs import Pairs, Wanted, originals
+from reach_tui.analyze.sums import Sum, add_up
 from reach_tui.detect.files import EDIT, READ, WRITE, access
 from reach_tui.model import ToolCall, Verdict
 
@@ -14,7 +15,7 @@ _CHANGED = "edit.changed_since_read"  # the tool noticed by itself, before it lo
 
 
 @dataclass(slots=True)
-class StaleEdits:
+class StaleEdits(Sum):
     """Edits whose text was not found, by tool."""
 
     not_found: Counter[str] = field(default_factory=Counter)
@@ -25,13 +26,12 @@ class StaleEdits:
     written_only: Counter[str] = field(default_factory=Counter)
     """Not stale: the session had written the file whole before, and not edited it."""
 
-    def __add__(self, other: StaleEdits) -> StaleEdits:
-        return StaleEdits(
-            self.not_found + other.not_found,
-            self.stale + other.stale,
-            self.re_read + other.re_read,
-            self.written_only + other.written_only,
-        )
+    def include(self, other: StaleEdits) -> None:
+        """Add another one to this."""
+        add_up(self.not_found, other.not_found)
+        add_up(self.stale, other.stale)
+        add_up(self.re_read, other.re_read)
+        add_up(self.written_only, other.written_only)
 
     @property
     def share(self) -> float | None:
@@ -42,6 +42,8 @@ class StaleEdits:
 def of_session(pairs: Pairs, folder: str | None = None, wanted: Wanted = originals) -> StaleEdits:
     """The stale edits of one session; relative paths are taken from `folder`. Calls not wanted still change files."""
     found = StaleEdits()
+    if not any(missed(verdict) for _, verdict in pairs):
+        return found  # most sessions: what was edited when decides nothing
     edited: dict[str, int] = {}
     written: dict[str, int] = {}
     read: dict[str, int] = {}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from reach_tui.analyze.pairs import Pairs, Wanted, originals
+from reach_tui.analyze.sums import Sum, add_up
 from reach_tui.base.text import one_line
 from reach_tui.model import is_hidden
 
@@ -22,19 +23,19 @@ class Example(NamedTuple):
 
 
 @dataclass(slots=True)
-class SuccessPath:
+class SuccessPath(Sum):
     """Hidden errors by tool, those among them that the store records as a success, and the first of each."""
 
     hidden: Counter[str] = field(default_factory=Counter)
     recorded_success: Counter[str] = field(default_factory=Counter)
     example: dict[str, Example] = field(default_factory=dict)
 
-    def __add__(self, other: SuccessPath) -> SuccessPath:
-        return SuccessPath(
-            self.hidden + other.hidden,
-            self.recorded_success + other.recorded_success,
-            other.example | self.example,
-        )
+    def include(self, other: SuccessPath) -> None:
+        """Add another one to this."""
+        add_up(self.hidden, other.hidden)
+        add_up(self.recorded_success, other.recorded_success)
+        for tool, example in other.example.items():
+            self.example.setdefault(tool, example)
 
 
 def of_session(pairs: Pairs, wanted: Wanted = originals) -> SuccessPath:

@@ -5,13 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 
-from reach_tui.analyze import attribution, classes, guards, health, loops, metrics, rates, stale_edits, success_path
+from reach_tui.analyze import (
+    attribution,
+    classes,
+    guards,
+    health,
+    loops,
+    metrics,
+    over_time,
+    rates,
+    stale_edits,
+    success_path,
+)
 from reach_tui.analyze.pairs import Pairs, Wanted, originals
+from reach_tui.analyze.sums import Sum
 from reach_tui.model import Session, Step
 
 
 @dataclass(slots=True)
-class Tally:
+class Tally(Sum):
     """What the sessions fed in add up to; `+` is associative, an empty one changes nothing."""
 
     sessions: int = 0
@@ -25,27 +37,33 @@ class Tally:
     loops: loops.Loops = field(default_factory=loops.Loops)
     metrics: metrics.Metrics = field(default_factory=metrics.Metrics)
     health: health.Health = field(default_factory=health.Health)
+    over_time: over_time.OverTime = field(default_factory=over_time.OverTime)
 
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(*(getattr(self, name) + getattr(other, name) for name in _FIELDS))
+    def include(self, other: Tally) -> None:
+        """Add another one to this."""
+        self.sessions += other.sessions
+        for name in _PARTS:
+            getattr(self, name).include(getattr(other, name))
 
 
-_FIELDS = tuple(one.name for one in fields(Tally))
+_PARTS = tuple(one.name for one in fields(Tally) if one.name != "sessions")
 
 
 def of_session(session: Session, pairs: Pairs, steps: Sequence[Step] = (), wanted: Wanted = originals) -> Tally:
     """Everything about one session: its calls with verdicts, in order, and its other steps where they were read."""
     folder = session.project
     mere_copy = session.copy_of is not None and not any(originals(call) for call, _ in pairs)
+    counts, causes = rates.of_session(pairs, wanted), attribution.of_session(pairs, folder, wanted)
     return Tally(
         0 if mere_copy else 1,
-        rates.of_session(pairs, wanted),
+        counts,
         classes.of_session(pairs, wanted),
         stale_edits.of_session(pairs, folder, wanted),
         guards.of_session(pairs, wanted),
-        attribution.of_session(pairs, folder, wanted),
+        causes,
         success_path.of_session(pairs, wanted),
         loops.of_session(pairs, wanted),
         metrics.of_session(pairs, steps),
         health.of_session(pairs, session.started_at, wanted) + health.of_steps(steps),
+        over_time.of_session(session.started_at, counts.total, causes),
     )

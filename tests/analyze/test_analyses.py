@@ -117,10 +117,10 @@ def test_guards_by_flag_and_by_truth() -> None:
 def test_loops_of_each_kind() -> None:
     same = [ok("Read", n, arguments={"path": "a"}) for n in range(3)]
     (loop,) = loops.find(same)
-    assert (loop.what, loop.first_step, loop.length) == (loops.SAME_CALL, 0, 3)
+    assert (loop.what, loop.first, loop.length) == (loops.SAME_CALL, 0, 3)
     errors = [bad("Edit", 1), ok("Read", 2), bad("Edit", 3), bad("Edit", 4, arguments={"x": 1})]
     (loop,) = loops.find(errors)
-    assert (loop.what, loop.length, loop.first_key, loop.last_step) == (loops.SAME_ERROR, 3, "s/1", 4)
+    assert (loop.what, loop.length, loop.first_key, loop.last) == (loops.SAME_ERROR, 3, "s/1", 3)
     different = [bad("Edit", n, arguments={"n": n}) for n in (1, 2, 4)]
     assert loops.find([*different[:2], ok("Edit", 3), different[2]]) == []  # a success between
     turns = [ok("Read" if n % 2 else "Grep", n) for n in range(5)]

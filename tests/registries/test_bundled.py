@@ -1,0 +1,106 @@
+"""The registries that ship with the program: whole, valid, in the seed's pattern, and covering what is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from reach_tui.infer.registries import FOLDER, SHARED, agents, bundled
+from reach_tui.reach.registry import FolderRegistry
+from reach_tui.reach.schema import validator
+from reach_tui.reach.spec import ToolSpec
+from reach_tui.workspace.sources import open_paths
+
+DATA = Path(__file__).parents[1] / "data"
+KINDS = sorted({*agents(), *SHARED})
+OWN = {
+    "weather_lookup", "search_files", "str_replace_editor",  # names that models made up, or tools of the test's own
+    "StrReplace", "todo_write", "GreP", "Gash", "Read</arg_value>",
+}  # fmt: skip
+"""Names in the recordings that are no built-in tool of the agent."""
+SERVERS = ("orderdesk_", "mcp__orderdesk.")
+
+
+def every_tool() -> Iterator[tuple[str, ToolSpec]]:
+    for agent in agents():
+        for tool in FolderRegistry(FOLDER / agent).tools():
+            yield agent, tool
+
+
+TOOLS = [pytest.param(agent, tool, id=f"{agent}/{tool.name}") for agent, tool in every_tool()]
+
+
+def test_there_are_the_agents_whose_stores_are_read() -> None:
+    assert set(agents()) >= {
+        "opencode", "kilo", "peri", "claude_code", "codex", "gemini_cli", "qwen_code", "copilot_cli", "pi", "hermes",
+        "goose", "crush", "zed", "cursor", "kiro",
+    }  # fmt: skip
+    assert len(TOOLS) > 200
+
+
+@pytest.mark.parametrize("agent", agents())
+def test_every_file_is_read_without_a_problem(agent: str) -> None:
+    registry = FolderRegistry(FOLDER / agent)
+    assert registry.problems == ()
+    assert {file.file for file in registry.files} == {f"{file.spec.name}.yaml" for file in registry.files}
+
+
+@pytest.mark.parametrize(("agent", "tool"), TOOLS)
+def test_samples_are_calls_that_the_schema_takes(agent: str, tool: ToolSpec) -> None:
+    check = validator(tool.params_schema)
+    calls = [sample for sample in tool.sample_calls if not sample.counter_example]
+    assert len(calls) >= 2
+    for sample in calls:
+        assert [error.message for error in check.iter_errors(sample.params)] == []
+
+
+@pytest.mark.parametrize(("agent", "tool"), TOOLS)
+def test_a_counter_example_names_another_tool_of_the_agent(agent: str, tool: ToolSpec) -> None:
+    known = set(bundled(agent))
+    others = [sample.use_instead for sample in tool.sample_calls if sample.counter_example]
+    assert others
+    for other in others:
+        assert other is None or (other in known and other != tool.name)
+
+
+@pytest.mark.parametrize(("agent", "tool"), TOOLS)
+def test_a_description_has_the_four_parts(agent: str, tool: ToolSpec) -> None:
+    lines = tool.description.strip().split("\n")
+    assert len(lines) == 4
+    assert lines[1].split()[0] in ("Needs", "Takes")
+    assert any(word in lines[2].split() for word in ("not", "no", "none", "none.", "nobody", "nothing", "nothing."))
+    assert any(name in lines[3] for name in bundled(agent))
+    assert tool.idempotent or tool.side_effect != "read"
+
+
+def test_required_parameters_are_declared() -> None:
+    for _, tool in every_tool():
+        assert set(tool.required) <= set(tool.properties), tool.name
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_built_in_tools_of_the_recordings_are_covered(kind: str) -> None:
+    if not (DATA / kind).is_dir():
+        return
+    found = [source for source in open_paths([DATA / kind]).sources if source.kind == kind]
+    seen = {call.target or call.tool for source in found for call in source.reader.calls()}
+    built_in = {name for name in seen if name not in OWN and not name.startswith(SERVERS)}
+    assert built_in, "recordings without calls prove nothing"
+    assert built_in <= set(bundled(kind))
+
+
+def test_a_framework_has_no_tools_of_its_own() -> None:
+    assert bundled("langgraph") == {}
+    assert bundled("../peri") == {}
+
+
+def test_sub_agents_need_a_type_unless_they_fork() -> None:
+    check = validator(bundled("peri")["Agent"].params_schema)
+    assert not check.is_valid({"prompt": "x"})
+    assert not check.is_valid({"prompt": "x", "run_in_background": True})
+    assert not check.is_valid({"prompt": "x", "subagent_type": None})
+    assert not check.is_valid({"subagent_type": "explore"})
+    assert check.is_valid({"prompt": "x", "subagent_type": "explore"})
+    assert check.is_valid({"prompt": "x", "fork": True})

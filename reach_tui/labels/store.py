@@ -128,7 +128,7 @@ class LabelStore:
 
         Raises `LabelError` with one line where it could not be made durable; then nothing was written.
         """
-        return self._transaction(lambda connection: _append(connection, _fresh(label), "label"))
+        return self.transaction(lambda connection: _append(connection, _fresh(label), "label"))
 
     def save_many(self, labels: Sequence[Label]) -> list[Label]:
         """Append labels in one transaction, as one step for `undo`. Raises `LabelError`; then none was written."""
@@ -137,18 +137,18 @@ class LabelStore:
         def write(connection: Connection) -> list[Label]:
             return [_append(connection, _fresh(label), "label", batch=batch) for label in labels]
 
-        return self._transaction(write)
+        return self.transaction(write)
 
     def undo(self, by: str) -> Label | None:
         """Take back the last label (or batch) of a person that is not taken back yet; None if there is none.
 
         Returns the row written: the label in force again, with category None where there is none. Raises `LabelError`.
         """
-        return self._transaction(lambda connection: _step(connection, scrub_surrogates(by), "undo"))
+        return self.transaction(lambda connection: _step(connection, scrub_surrogates(by), "undo"))
 
     def redo(self, by: str) -> Label | None:
         """Give the last label (or batch) taken back again; None after a new label, or if nothing was taken back."""
-        return self._transaction(lambda connection: _step(connection, scrub_surrogates(by), "redo"))
+        return self.transaction(lambda connection: _step(connection, scrub_surrogates(by), "redo"))
 
     def merge(self, labels: Sequence[Label]) -> int:
         """Append other logs' rows that are not here yet (by `uid`), in one transaction; returns how many were new.
@@ -156,7 +156,7 @@ class LabelStore:
         A row older than what the same person has in force for the same target goes into the history only.
         Raises `LabelError`.
         """
-        return self._transaction(lambda connection: sum(_merge(connection, label) for label in labels))
+        return self.transaction(lambda connection: sum(_merge(connection, label) for label in labels))
 
     # Reading
 
@@ -164,7 +164,7 @@ class LabelStore:
         """The labels in force in a session by (call key, person); key None is the session's own label."""
         if not self._may_have_labels(store, session_id):
             return {}
-        rows = self._rows(
+        rows = self.rows(
             f"SELECT {_SELECT} FROM label WHERE id IN ({_NEWEST} AND store = ? AND session_id = ? "
             'GROUP BY call_key, "by") AND category IS NOT NULL ORDER BY id',
             (store, session_id),
@@ -179,7 +179,7 @@ class LabelStore:
             if value is not None:
                 where += f' AND "{column}" = ?'
                 values.append(value)
-        rows = self._rows(
+        rows = self.rows(
             f'SELECT {_SELECT} FROM label WHERE id IN ({_NEWEST}{where} GROUP BY store, session_id, call_key, "by")'
             f"{'' if cleared else ' AND category IS NOT NULL'} ORDER BY id",
             values,
@@ -188,7 +188,7 @@ class LabelStore:
 
     def counts_by_session(self, store: str) -> dict[str, int]:
         """How many calls of each session carry a label in force, whoever gave it."""
-        rows = self._rows(
+        rows = self.rows(
             f"SELECT session_id, count(DISTINCT call_key) FROM label WHERE id IN ({_NEWEST} AND store = ? "
             'GROUP BY session_id, call_key, "by") AND category IS NOT NULL AND call_key IS NOT NULL '
             "GROUP BY session_id",
@@ -198,7 +198,7 @@ class LabelStore:
 
     def history(self, store: str, session_id: str, call_key: str | None = None) -> list[LogRow]:
         """Every row ever written for a target, oldest first."""
-        rows = self._rows(
+        rows = self.rows(
             f"SELECT {_SELECT}, {', '.join(_LOG)} FROM label "
             "WHERE store = ? AND session_id = ? AND call_key IS ? ORDER BY id",
             (store, session_id, call_key),
@@ -223,7 +223,8 @@ class LabelStore:
             self._connection = open_owned(self.path, any_thread=True)
         return self._connection
 
-    def _transaction(self, write: Callable[[Connection], T]) -> T:
+    def transaction(self, write: Callable[[Connection], T]) -> T:
+        """Run `write` in one transaction, durable when this returns. Raises `LabelError`; then nothing was written."""
         with self._lock, self._faults():
             connection = self._writer()
             connection.execute("BEGIN IMMEDIATE")
@@ -252,11 +253,12 @@ class LabelStore:
                 return True
             now = stamp(self.path)
             if self._labelled is None or self._labelled[0] != now:
-                pairs = self._rows("SELECT DISTINCT store, session_id FROM label", ())
+                pairs = self.rows("SELECT DISTINCT store, session_id FROM label", ())
                 self._labelled = now, frozenset((str(one), str(other)) for one, other in pairs)
             return (store, scrub_surrogates(session_id)) in self._labelled[1]
 
-    def _rows(self, sql: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
+    def rows(self, sql: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
+        """The rows of a query; none where there is no file yet. Raises `LabelError`."""
         with self._reading() as connection:
             if connection is None:
                 return []

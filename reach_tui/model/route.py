@@ -36,6 +36,15 @@ class Route:
     decision: str
     """`execute`, `clarify` or `no_capability`."""
     thresholds: Thresholds = Thresholds()
+    candidates_from: str = ""
+    """Inferred only. Where the candidates come from: `recorded` (offered to the model), `registry` (the person's own)
+    or `seen` (tools called in the database, described by the bundled registry)."""
+    chosen: Candidate | None = None
+    """Inferred only. The tool that was called with its own score, also where it is not among the candidates."""
+    rank: int | None = None
+    """Inferred only. The place of `chosen` among all tools that were scored, from 1."""
+    dropped: tuple[Candidate, ...] = ()
+    """Tools that a hard filter took out before any scoring; `reason` says why."""
 
     @property
     def gap(self) -> float | None:

@@ -208,9 +208,7 @@ class NativeWriter:
 
     def add_event(self, event: Event) -> None:
         """Add an event. Raises `UsageError` for a word outside the closed enumerations."""
-        _check(event.step, EVENT_STEPS, "event step")
-        _check(event.decision, DECISIONS, "decision")
-        _check(event.error_type, ERROR_TYPES, "error_type")
+        check_event(event)
         if event.call_key is None and event.seq is not None:
             self._place(event.session_id, event.seq)
         self._add(
@@ -352,6 +350,13 @@ class NativeWriter:
         place = self._next[session_id] if seq is None else seq
         self._next[session_id] = max(self._next[session_id], place + 1)
         return place
+
+
+def check_event(event: Event) -> None:
+    """Raise `UsageError` for a word outside the closed enumerations."""
+    _check(event.step, EVENT_STEPS, "event step")
+    _check(event.decision, DECISIONS, "decision")
+    _check(event.error_type, ERROR_TYPES, "error_type")
 
 
 def _check(word: str | None, allowed: tuple[str, ...], what: str) -> None:

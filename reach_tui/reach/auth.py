@@ -53,10 +53,18 @@ class Secret:
         raise TypeError("a secret is neither copied nor pickled")
 
     def forms(self) -> Iterable[str]:
-        """How it may stand in a text: plain, escaped for JSON and for URLs, in base64."""
+        """How it may stand in a text: plain, escaped for JSON (once, twice) and for URLs, in base64."""
         raw = self._value.encode("utf-8", "surrogatepass")
         plain = base64.b64encode(raw).decode().rstrip("=")
-        return {self._value, json.dumps(self._value)[1:-1], quote(self._value, safe=""), quote_plus(self._value), plain}
+        escaped = json.dumps(self._value)[1:-1]
+        return {
+            self._value,
+            escaped,
+            json.dumps(escaped)[1:-1],
+            quote(self._value, safe=""),
+            quote_plus(self._value),
+            plain,
+        }
 
 
 @dataclass(frozen=True, slots=True)

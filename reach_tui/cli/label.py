@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -20,10 +21,20 @@ from reach_tui.workspace.records import call_record
 @click.argument("category")
 @click.option("--note", default="", metavar="TEXT", help="A note kept with the label.")
 @click.option("--by", metavar="NAME", help="Who labels; without it the name in your settings, or your login.")
+@click.option("--first-cause", is_flag=True, help="This call is where its session began to go wrong.")
+@click.option("--adjudicate", is_flag=True, help="Settle a disagreement of others; their labels stay.")
 @click.option("--json", "--jsonl", "as_json", is_flag=True, help="Print the saved label as JSON.")
 @labels_option
 def label(
-    path: Path, call_key: str, category: str, note: str, by: str | None, as_json: bool, labels_file: Path | None
+    path: Path,
+    call_key: str,
+    category: str,
+    note: str,
+    by: str | None,
+    first_cause: bool,
+    adjudicate: bool,
+    as_json: bool,
+    labels_file: Path | None,
 ) -> int:
     """Give the call CALL_KEY in PATH a label: CATEGORY is a level-1 id of the taxonomy, or level1/level2.
 
@@ -43,6 +54,7 @@ def label(
         if judged is None:
             continue
         made = traces.workspace.make_label(source, judged, level1.id, level2.id if level2 else None, note)
+        made = replace(made, first_cause=first_cause, role="adjudicator" if adjudicate else made.role)
         saved = traces.workspace.save_label(source, judged, made)
         traces.workspace.close()
         shown = f"{level1.id}/{level2.id}" if level2 else level1.id

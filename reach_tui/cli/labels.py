@@ -10,6 +10,7 @@ import click
 
 from reach_tui.base.errors import LabelError
 from reach_tui.base.text import one_line
+from reach_tui.cli.label_figures import agreement, score
 from reach_tui.cli.output import Column, Record, emit, encode, record_options
 from reach_tui.cli.sources import TracePath, Traces, labels_option, path_argument
 from reach_tui.cli.streams import BAD_INPUT, say
@@ -159,3 +160,7 @@ def write_back(path: Path, as_json: bool, labels_file: Path | None) -> int:
         record: Record = {"path": source.name, "table": "reach_label", "labels": written}
         click.echo(encode(record) if as_json else one_line(f"{source.name}: {written} labels in table reach_label"))
     return BAD_INPUT if refused else traces.exit_code()
+
+
+labels.add_command(agreement)
+labels.add_command(score)

@@ -26,6 +26,8 @@ from reach_tui.labels.database import fault, prepare_for_writing, reading_labels
 from reach_tui.model import Label
 
 T = TypeVar("T")
+UNCODED = "uncoded"
+"""Category of a note that has no class yet (open coding): a label in force, and no judgement of failed or not."""
 FIELDS = (
     "store",
     "session_id",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from reach_tui.reach.rate_limit import Grant
@@ -29,7 +30,7 @@ if wait <= longest then
   granted = 1
   level = level - 1
 end
-redis.call('HSET', KEYS[1], 'level', string.format('%.9f', level), 'at', string.format('%.6f', math.max(at, now)))
+redis.call('HSET', KEYS[1], 'level', string.format('%.9f', level), 'at', string.format('%.9f', math.max(at, now)))
 redis.call('PEXPIRE', KEYS[1], math.ceil((burst - level) / qps * 1000) + 1000)
 return {granted, string.format('%.9f', wait)}
 """
@@ -38,13 +39,17 @@ return {granted, string.format('%.9f', wait)}
 class RedisLimiter:
     """Limits shared through a Redis server. Counters only: they expire when the bucket would be full again.
 
-    `fail_open` says what happens while the server is away: calls go through unlimited (True), or its error is raised.
+    `fail_open` says what happens while the server is away or silent for `patience_s` seconds: calls go through unlimited
+    (True), or its error is raised.
     """
 
-    def __init__(self, client: Redis, *, prefix: str = "reach:limit:", fail_open: bool = True) -> None:
+    def __init__(
+        self, client: Redis, *, prefix: str = "reach:limit:", fail_open: bool = True, patience_s: float = 0.25
+    ) -> None:
         self._client = client
         self._prefix = prefix
         self._fail_open = fail_open
+        self._patience_s = patience_s
         self._script = client.register_script(_SCRIPT)
         self.faults = 0
         """How often the server was away and a call went through unlimited."""
@@ -59,8 +64,9 @@ class RedisLimiter:
         key = f"{self._prefix}{tool}:{qps:g}:{burst}"  # changed limits make a new bucket
         arguments: list[str | int] = [repr(qps), burst, repr(longest_wait_s), "" if at is None else repr(at)]
         try:
-            granted, wait = await self._script(keys=[key], args=arguments)
-        except (RedisError, OSError):
+            async with asyncio.timeout(self._patience_s):
+                granted, wait = await self._script(keys=[key], args=arguments)
+        except (RedisError, OSError):  # TimeoutError is one
             if not self._fail_open:
                 raise
             self.faults += 1

@@ -1,4 +1,4 @@
-"""What a call was about, as far as it was known before the call: what was asked, and what the agent said it would do."""
+"""What a call was about, as far as was known before it: what was asked, and what the agent said it would do."""
 
 from __future__ import annotations
 

@@ -18,10 +18,12 @@ SHARED: Mapping[str, tuple[str, ...]] = {
 }
 """Kinds of store whose agents have the tools of more than one folder, or of another's; the first folder wins."""
 
+_EXAMPLES = ("shop",)  # a folder to try the layer with, of no agent
+
 
 def agents() -> tuple[str, ...]:
     """The agents that have a registry, by name."""
-    return tuple(sorted(folder.name for folder in FOLDER.iterdir() if folder.is_dir() and folder.name[0] != "_"))
+    return tuple(sorted(folder.name for folder in FOLDER.iterdir() if folder.is_dir() and folder.name not in _EXAMPLES))
 
 
 @cache

@@ -160,7 +160,10 @@ class FromDictionary:
         """For an object or `..._range`: first and last day; for `...start|from|since`: the first; else the last day."""
         dated = [
             Match(
-                _day_of(one, wanted), f"dictionary · {one.phrase}", note=f"{one.phrase} means {one.words} ({one.rule})"
+                _day_of(one, wanted),
+                f"dictionary · {one.phrase}",
+                note=f"{one.phrase} means {one.words} ({one.rule})",
+                source="dictionary",
             )
             for one in self._dictionary.ranges(context.text, context.now)
             if _is_dated(wanted)

@@ -1,0 +1,88 @@
+"""How well inferred slots foresee failures: failure rate per confidence band and AUC of (1 - confidence), per store.
+
+    python benchmarks/inference.py PATH [PATH ...] [--json] [--worst N]
+
+PATHs are databases, transcripts, or folders with one folder a store. Failures are the detectors' verdicts of the
+classes invalid_parameter, context_gap and stale_context; confidence never looks at the call's own result.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from reach_tui.analyze.confidence import Confidence, is_parameter_failure
+from reach_tui.workspace.slots import with_slots
+from reach_tui.workspace.sources import Source, open_paths
+from reach_tui.workspace.workspace import Workspace
+
+
+def sources_in(paths: list[Path]) -> Iterator[Source]:
+    """Every source in the paths; a folder of folders is one store a folder."""
+    for path in paths:
+        folders = sorted(one for one in path.iterdir() if one.is_dir()) if path.is_dir() else []
+        for each in folders or [path]:
+            yield from open_paths([each]).sources
+
+
+def measure(workspace: Workspace, source: Source, worst: int) -> tuple[Confidence, float, list[str]]:
+    """Sums of one source, processor seconds, and the failures that were not foreseen."""
+    sums, begun, missed = Confidence(), time.process_time(), []
+    for judged, insight in with_slots(workspace, source):
+        slots = insight.call.slots or ()
+        sums.add(judged.call.shown_tool, slots, insight.confidence, judged.verdict)
+        if worst and is_parameter_failure(judged.verdict) and (insight.confidence is None or insight.confidence >= 0.5):
+            shown = ", ".join(f"{slot.name}={str(slot.value)[:40]!r} {slot.source} {slot.confidence}" for slot in slots)
+            missed.append(f"{judged.call.shown_tool} {judged.verdict.subcategory}: {shown}"[:300])
+    return sums, time.process_time() - begun, missed[:worst]
+
+
+def line(name: str, sums: Confidence, seconds: float) -> str:
+    """One store as a row."""
+    bands = "  ".join(f"{one.failed:>4}/{one.calls:<5}" for one in sums.bands())
+    area, filled = sums.auc(), sums.auc(filled_only=True)
+    shown = "  ".join("  –  " if one is None else f"{one:5.3f}" for one in (area, filled))
+    return f"{name:<34} {sums.calls:>6}  {bands}  {shown}  {seconds:6.2f}"
+
+
+def main() -> int:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("paths", nargs="+", type=Path)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--worst", type=int, default=0, help="show so many failures a store that were not foreseen")
+    options = parser.parse_args()
+    workspace, total, spent = Workspace(), Confidence(), 0.0
+    if not options.json:
+        print("parameter failures / calls by confidence; AUC over all calls, and over those with a filled slot")
+        print(
+            f"{'store':<34} {'calls':>6}  {'< 0.25':<10}  {'< 0.5':<10}  {'< 0.75':<10}  {'>= 0.75':<10}  {'nothing':<10}  {'AUC':>5}  {'fill':>5}  {'cpu s':>6}"
+        )
+    for source in sources_in(options.paths):
+        sums, seconds, missed = measure(workspace, source, options.worst)
+        total += sums
+        spent += seconds
+        if options.json:
+            bands = [
+                {"from": one.low, "to": one.high, "calls": one.calls, "failed": one.failed} for one in sums.bands()
+            ]
+            record = {"store": source.kind, "path": source.name, "calls": sums.calls, "auc": sums.auc(), "bands": bands}
+            print(json.dumps(record))
+            continue
+        print(line(f"{source.kind} {source.name}"[:34], sums, seconds))
+        for one in missed:
+            print("      not foreseen:", one)
+    if not options.json:
+        print(line("all", total, spent))
+        for word, counts in (("gaps", total.gaps), ("stale", total.stale), ("invented", total.invented)):
+            print(f"{word}: " + ", ".join(f"{tool}.{slot} {n}" for (tool, slot), n in counts.most_common(8)))
+        print("slots by source: " + ", ".join(f"{source} {n}" for (_, source), n in total.sources.most_common()))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -46,8 +46,8 @@ _LABELS = (
 COMMANDS: tuple[Command, ...] = (
     Command("down", "j,down", "next row", "Move"),
     Command("up", "k,up", "previous row", "Move"),
-    Command("page-down", "pagedown,ctrl+f", "a page down", "Move"),
-    Command("page-up", "pageup,ctrl+b", "a page up", "Move"),
+    Command("page-down", "pagedown,ctrl+d", "a page down", "Move"),
+    Command("page-up", "pageup,ctrl+u", "a page up", "Move"),
     Command("first", "g,home", "first row", "Move"),
     Command("last", "G,end", "last row", "Move"),
     Command("next-failure", "n", "next failure", "Find the failure", (SESSION, DETAIL), "failure"),
@@ -58,6 +58,7 @@ COMMANDS: tuple[Command, ...] = (
             (SESSIONS, SESSION), "filter"),
     Command("soft", "S", "count soft signals as failures, or not", "Find the failure", (SESSION,)),
     Command("sort", "s", "sort by the next column", "Find the failure", (SESSIONS,), "sort"),
+    Command("pause", "p", "stop counting and indexing, or go on", "Program", (SESSIONS,)),
     Command("open", "enter", "open the row; in a session: the whole call", "Go", (SESSIONS, SESSION, REPORT, CALLS),
             "open"),
     Command("report", "R", "the report on all that is open", "Go", (SESSIONS,), "report"),

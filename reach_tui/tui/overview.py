@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 from reach_tui.model import Counts
 from reach_tui.tui.glyphs import Glyphs
-from reach_tui.tui.lines import Line, fit, spread
-from reach_tui.tui.tree import Entry
+from reach_tui.tui.lines import Line, fit, spread, width_of
 from reach_tui.workspace import Source
+
+
+class State(Enum):
+    """What is going on behind the list."""
+
+    READING = "reading"
+    SCANNING = "scanning"
+    PAUSED = "paused"
+    COUNTED = "counted"
+    INDEXING = "indexing words"
+    """The same, and for some time."""
+    DONE = "done"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far counting is. `rate`: calls a second; `left`: seconds; None where not known yet."""
+
+    state: State
+    counted: int
+    sessions: int
+    rate: float | None = None
+    left: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +43,7 @@ class Overview:
     problems: int
     listed: bool
     """Every source has been asked for its sessions."""
-    filled: bool
-    """Every session has been counted."""
-    counted: int
-    sessions: int
-    seconds: float
-    """Time since the start, for the time left."""
+    progress: Progress
     total: Counts
     hiding: int
     """Sessions that hide errors."""
@@ -34,45 +52,53 @@ class Overview:
     """The filter in words, None without one."""
     following: bool = False
 
-
-def add_up(entries: Iterable[Entry]) -> tuple[Counts, int]:
-    """The sums over all counted sessions, and how many of them hide errors."""
-    total, hiding = Counts(), 0
-    for entry in entries:
-        if entry.judged.counts is not None:
-            total += entry.judged.counts.counts
-            hiding += entry.judged.counts.counts.hidden > 0
-    return total, hiding
+    @property
+    def sessions(self) -> int:
+        """How many there are."""
+        return self.progress.sessions
 
 
 def top_lines(state: Overview, width: int, glyphs: Glyphs) -> list[Line]:
     """Name, open files, progress; and a rule."""
+    right = _progress(state, width, glyphs)
     left: Line = [(" reach-tui", "title"), ("   ", "text")]
-    for source in state.sources[:3]:
-        left += [(fit(source.name, 24).rstrip(), "text"), (f" {source.kind}   ", "dim")]
-    if len(state.sources) > 3:
-        left.append((f"+{len(state.sources) - 3}", "dim"))
+    for number, source in enumerate(state.sources[:3]):
+        piece: Line = [(fit(source.name, 24).rstrip(), "text"), (f" {source.kind}   ", "dim")]
+        if number and width_of(left) + width_of(piece) + width_of(right) + 4 > width:
+            left.append((f"+{len(state.sources) - number} ", "dim"))
+            break
+        left += piece
+    else:
+        if len(state.sources) > 3:
+            left.append((f"+{len(state.sources) - 3}", "dim"))
     if state.problems:
         left.append((f" {state.problems} unreadable", "flagged"))
-    return [spread(left, _progress(state, glyphs), width), [(glyphs.rule * width, "rule")]]
+    return [spread(left, right, width), [(glyphs.rule * width, "rule")]]
 
 
-def _progress(state: Overview, glyphs: Glyphs) -> Line:
+def _progress(state: Overview, width: int, glyphs: Glyphs) -> Line:
+    progress = state.progress
     if not state.listed:
         return [("reading … ", "dim")]
-    live: Line = [(f"{glyphs.dot} live  ", "good")] if state.following else []
-    if state.filled:
-        return [*live, (f"{state.total.calls:,} calls ", "dim")]
-    share = state.counted / max(1, state.sessions)
-    left = f" {state.seconds * (1 - share) / share:.0f} s" if share > 0.02 else ""
-    full = round(share * 7)
-    return [
-        *live,
-        (f"{state.total.calls:,} calls · scanning ", "dim"),
-        (glyphs.bar * full, "bar"),
-        (glyphs.bar_empty * (7 - full), "bar-empty"),
-        (f" {share:.0%}{left} ", "dim"),
-    ]
+    line: Line = [(f"{glyphs.dot} live  ", "good")] if state.following else []
+    line.append((f"{state.total.calls:,} calls ", "dim"))
+    if progress.state in (State.COUNTED, State.DONE):
+        return line
+    if progress.state is State.INDEXING:
+        return [*line, ("· indexing words " if width >= 100 else "", "dim")]
+    share = progress.counted / max(1, progress.sessions)
+    full = min(7, round(share * 7))
+    bar: Line = [(glyphs.bar * full, "bar"), (glyphs.bar_empty * (7 - full), "bar-empty"), (f" {share:.0%} ", "dim")]
+    if progress.state is State.PAUSED:
+        return [*line, ("· ", "dim"), ("stopped ", "soft"), *bar]
+    rate = f"{progress.rate:,.0f}/s · " if progress.rate is not None and width >= 100 else ""
+    left = f"{seconds_left(progress.left)} " if progress.left is not None else ""
+    return [*line, (f"· {rate}scanning ", "dim"), *bar, (left, "dim")]
+
+
+def seconds_left(seconds: float) -> str:
+    """`4 s`, `2 min`."""
+    return f"{seconds:.0f} s" if seconds < 99.5 else f"{seconds / 60:.0f} min"
 
 
 def summary(state: Overview) -> str:

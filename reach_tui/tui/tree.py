@@ -1,87 +1,222 @@
-"""The visible rows of the session list: filtered, sorted by families, sub-agents folded under their callers."""
+"""The rows of the session list: filtered, sorted by families, sub-agents folded under their callers.
+
+Made for tens of thousands of sessions: families, what sorts them and their rows are kept, and made again only for those
+with a member that changed; what is sorted anew is nearly sorted already.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from operator import attrgetter
 
 from reach_tui.tui.rows import SessionRow
 from reach_tui.workspace import JudgedSession, Source
+from reach_tui.workspace.filters import Filter, haystack
 
 SORTS = ("hidden", "when", "flagged", "calls")
 Key = tuple[int, str]
 """Which source, which session."""
+Row = tuple[Key, SessionRow]
+Weight = tuple[int, int, int]
+_Family = list[tuple["Entry", int]]
+_weight = attrgetter("weight")
 
 
-@dataclass(slots=True)
 class Entry:
-    """A session in the list; `judged` is replaced as counts arrive."""
+    """A session in the list; as the root of a family it has the family's rows and weight."""
 
-    key: Key
-    source: Source
-    judged: JudgedSession
+    __slots__ = ("_searched", "_store", "family", "judged", "key", "parent", "root", "rows", "source", "weight")
+
+    def __init__(self, key: Key, source: Source, judged: JudgedSession) -> None:
+        self.key = key
+        self.source = source
+        self.judged = judged
+        parent = judged.session.parent_id
+        self.parent: Key | None = (key[0], parent) if parent and parent != key[1] else None
+        self.root: Entry = self
+        self.family: _Family = [(self, 0)]
+        self.rows: Sequence[Row] = ()
+        self.weight: Weight = (0, 0, 0)
+        self._store = f"{source.kind} {source.name}"
+        self._searched: str | None = None
+
+    @property
+    def searched(self) -> str:
+        """What the words of a filter are looked for in; made on first use, best in the thread that reads."""
+        if self._searched is None:
+            self._searched = haystack(self.judged.session, self._store)
+        return self._searched
+
+    def forget_searched(self) -> None:
+        """The session's title or project may be another by now."""
+        self._searched = None
+
+    def passes(self, terms: Filter) -> bool:
+        """True if every term of a filter holds."""
+        return terms.holds(self.judged, self.searched, self._store)
 
 
-def visible_rows(
-    entries: Sequence[Entry],
-    sort: str,
-    keep: Callable[[Entry], bool] | None,
-    folds: dict[Key, bool],
-) -> list[tuple[Key, SessionRow]]:
-    """Rows in the order shown. `keep` filters; `folds` holds what the person unfolded (True) or folded (False)."""
-    shown = {entry.key: entry for entry in entries if keep is None or keep(entry)}
+class SessionTree:
+    """All sessions, in families, in an order."""
+
+    def __init__(self, entries: Iterable[Entry] = (), sort: str = SORTS[0]) -> None:
+        self.entries: dict[Key, Entry] = {}
+        self.folds: dict[Key, bool] = {}
+        """What the person unfolded (True) or folded (False); without a word only sub-agents that hide errors show."""
+        self._sort = sort
+        self._roots: list[Entry] = []
+        self._settled = True
+        """False while entries wait to be put into families."""
+        self._changed: set[Entry] = set()
+        """Roots whose rows and weight are no longer true."""
+        self._resorted = False
+        """True while no weight is."""
+        self.add(entries)
+
+    @property
+    def sort(self) -> str:
+        """The column that sorts, one of `SORTS`."""
+        return self._sort
+
+    def sort_by(self, column: str) -> None:
+        """Sort by another column."""
+        self._sort = column
+        self._resorted = True
+
+    def add(self, entries: Iterable[Entry]) -> None:
+        """Add sessions, or replace those of the same key."""
+        self.entries.update((entry.key, entry) for entry in entries)
+        self._settled = False
+
+    def put(self, entry: Entry, judged: JudgedSession) -> None:
+        """A session's new counts or labels."""
+        entry.judged = judged
+        self._changed.add(entry.root)
+
+    def fold(self, key: Key, *, unfolded: bool) -> None:
+        """Fold a family, or unfold it."""
+        self.folds[key] = unfolded
+        self._changed.add(self.entries[key].root)
+
+    def rows(self, terms: Filter | None = None) -> list[Row]:
+        """The rows in the order shown; with a filter every sub-agent that passes is shown."""
+        self._settle()
+        if terms is None:
+            return [row for root in self._roots for row in root.rows]
+        found: list[tuple[Weight, Sequence[Row]]] = []
+        for root in self._roots:
+            if len(root.family) > 1:
+                members = [entry for entry, _ in root.family if entry.passes(terms)]
+                found += [self._filtered(family) for family in _families(members)]
+            elif root.passes(terms):
+                found.append((root.weight, root.rows))
+        found.sort(key=_first, reverse=True)
+        return [row for _, rows in found for row in rows]
+
+    def _filtered(self, family: _Family) -> tuple[Weight, Sequence[Row]]:
+        wish = self.folds.get(family[0][0].key, True)
+        return _weight_of(family, self._sort), list(_rows_of(family, wish))
+
+    def _settle(self) -> None:
+        if not self._settled:
+            self._settled = True
+            self._roots = [family[0][0] for family in _grouped(list(self.entries.values()))]
+            self._changed.update(self._roots)
+        if self._changed or self._resorted:
+            for root in self._roots if self._resorted else self._changed:
+                root.weight = _weight_of(root.family, self._sort)
+            for root in self._changed:
+                root.rows = list(_rows_of(root.family, self.folds.get(root.key)))
+            self._changed.clear()
+            self._resorted = False
+            self._roots.sort(key=_weight, reverse=True)
+
+
+def _first(pair: tuple[Weight, Sequence[Row]]) -> Weight:
+    return pair[0]
+
+
+def visible_rows(entries: Iterable[Entry], sort: str = SORTS[0], terms: Filter | None = None) -> list[Row]:
+    """The rows of some sessions, nothing folded or unfolded by hand."""
+    return SessionTree(entries, sort).rows(terms)
+
+
+def _grouped(entries: list[Entry]) -> list[_Family]:
+    """The families, each member knowing its root."""
+    kin = {entry.parent for entry in entries if entry.parent is not None}
+    alone = [entry for entry in entries if entry.parent is None and entry.key not in kin]
+    families = _families([entry for entry in entries if entry.parent is not None or entry.key in kin]) if kin else []
+    for entry in alone:
+        entry.root, entry.family = entry, [(entry, 0)]
+    for family in families:
+        root = family[0][0]
+        for entry, _ in family:
+            entry.root = root
+        root.family = family
+    return [[(entry, 0)] for entry in alone] + families
+
+
+def _families(shown: Sequence[Entry]) -> list[_Family]:
+    """Who stands under whom, parents first; the younger sub-agent above the older."""
+    if len(shown) == 1:
+        return [[(shown[0], 0)]]
+    keys = {entry.key for entry in shown}
     children: dict[Key, list[Entry]] = {}
     roots: list[Entry] = []
-    for entry in shown.values():
-        parent = (entry.key[0], entry.judged.session.parent_id or "")
-        if parent in shown and parent != entry.key:
-            children.setdefault(parent, []).append(entry)
+    for entry in shown:
+        if entry.parent is not None and entry.parent in keys:
+            children.setdefault(entry.parent, []).append(entry)
         else:
             roots.append(entry)
     families = [_family(root, children) for root in roots]
-    reached = {entry.key for family in families for entry, _ in family}
-    # parents that form a ring are reached from no root: cut it, each member stands alone
-    families += [[(entry, 0)] for entry in shown.values() if entry.key not in reached]
-    families.sort(key=lambda family: max(_rank(entry, sort) for entry, _ in family), reverse=True)
-    rows: list[tuple[Key, SessionRow]] = []
-    for family in families:
-        rows += _rows_of(family, folds, unfold_all=keep is not None)
-    return rows
+    if len(roots) + sum(map(len, children.values())) > sum(map(len, families)):
+        reached = {entry.key for family in families for entry, _ in family}
+        # parents that form a ring are reached from no root: cut it, each member stands alone
+        families += [[(entry, 0)] for entry in shown if entry.key not in reached]
+    return families
 
 
-def _family(root: Entry, children: dict[Key, list[Entry]]) -> list[tuple[Entry, int]]:
-    family: list[tuple[Entry, int]] = []
+def _family(root: Entry, children: dict[Key, list[Entry]]) -> _Family:
+    family: _Family = []
     waiting = [(root, 0)]
     while waiting:
         entry, depth = waiting.pop()
         family.append((entry, depth))
-        below = sorted(children.get(entry.key, ()), key=lambda one: one.judged.session.started_at or 0, reverse=True)
-        waiting += [(one, depth + 1) for one in below]
+        if below := children.get(entry.key):
+            below.sort(key=lambda one: one.judged.session.started_at or 0, reverse=True)
+            waiting += [(one, depth + 1) for one in below]
     return family
 
 
-def _rank(entry: Entry, sort: str) -> tuple[int, int, int]:
-    session, sums = entry.judged.session, entry.judged.counts
-    counts, started = (sums.counts if sums else None), session.started_at or 0
-    if sort == "when" or counts is None:
-        return (started if sort == "when" else -1, 0, started)
+def _weight_of(family: _Family, sort: str) -> Weight:
+    if len(family) == 1:
+        return weigh(family[0][0].judged, sort)
+    return max(weigh(entry.judged, sort) for entry, _ in family)
+
+
+def weigh(judged: JudgedSession, sort: str) -> Weight:
+    """What sorts a session, the greatest first; what is not counted yet comes last."""
+    sums, started = judged.counts, judged.session.started_at or 0
+    if sort == "when":
+        return (started, 0, 0)
+    if sums is None:
+        return (-1, 0, started)
+    counts = sums.counts
     if sort == "hidden":
         return (counts.hidden, counts.failed, started)
     return (counts.flagged if sort == "flagged" else counts.calls, counts.hidden, started)
 
 
-def _rows_of(
-    family: list[tuple[Entry, int]], folds: dict[Key, bool], *, unfold_all: bool
-) -> Iterable[tuple[Key, SessionRow]]:
+def _rows_of(family: _Family, wish: bool | None) -> Iterable[Row]:
     root, below = family[0][0], family[1:]
-    wish = folds.get(root.key, True if unfold_all else None)
+    if not below:
+        yield root.key, SessionRow(root.source, root.judged)
+        return
     if wish is None:  # until the person says otherwise: only the sub-agents that hide errors
-        shown = [(entry, depth) for entry, depth in below if entry.judged.counts and entry.judged.counts.counts.hidden]
+        below_shown = [one for one in below if one[0].judged.counts and one[0].judged.counts.counts.hidden]
     else:
-        shown = below if wish else []
-    yield (
-        root.key,
-        SessionRow(root.source, root.judged, 0, len(below), unfolded=bool(below) and len(shown) == len(below)),
-    )
-    for entry, depth in shown:
+        below_shown = below if wish else []
+    unfolded = len(below_shown) == len(below)
+    yield root.key, SessionRow(root.source, root.judged, 0, len(below), unfolded=unfolded)
+    for entry, depth in below_shown:
         yield entry.key, SessionRow(entry.source, entry.judged, min(depth, 3))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from reach_tui.model import Counts
+from reach_tui.model import Counts, Session
 from reach_tui.workspace.judged import JudgedSession
 
 _TERM = re.compile(r"^(?P<key>[a-z]+)(?P<operator>[:<>=])(?P<value>.+)$", re.IGNORECASE)
@@ -23,34 +23,41 @@ class Filter:
 
     tests: tuple[Test, ...]
     understood: str
+    words: tuple[str, ...] = ()
+    """Words that must be in the `haystack`, case folded."""
 
-    def matches(self, judged: JudgedSession, store: str) -> bool:
-        """True if every term holds. `store` is the store's kind and file name."""
-        return all(test(judged, store) for test in self.tests)
+    def holds(self, judged: JudgedSession, searched: str, store: str) -> bool:
+        """True if every term holds. `searched` is the session's `haystack`, `store` the store's kind and file name."""
+        for word in self.words:  # plain loops: this is asked of every session at every key
+            if word not in searched:
+                return False
+        for test in self.tests:  # noqa: SIM110 - see above
+            if not test(judged, store):
+                return False
+        return True
+
+
+def haystack(session: Session, store: str) -> str:
+    """What the words of a filter are looked for in, case folded; a word of theirs holds no line break."""
+    fields = (session.title, session.project, session.model, session.id, store)
+    return "\n".join(field for field in fields if field).casefold()
 
 
 def parse_filter(text: str, today: date | None = None) -> Filter:
     """The filter a person typed. Never fails: unknown terms are searched as words."""
     tests: list[Test] = []
+    words: list[str] = []
     said: list[str] = []
     for term in text.split():
         match = _TERM.match(term)
         made = _term(match["key"].lower(), match["operator"], match["value"], today or date.today()) if match else None  # noqa: DTZ011 - the person's own day
-        test, words = made or (_word(term), f"“{term}”")
-        tests.append(test)
-        said.append(words)
-    return Filter(tuple(tests), " and ".join(said))
-
-
-def _word(word: str) -> Test:
-    needle = word.casefold()
-
-    def test(judged: JudgedSession, store: str) -> bool:
-        session = judged.session
-        fields = (session.title, session.project, session.model, session.id, store)
-        return any(needle in field.casefold() for field in fields if field)
-
-    return test
+        if made is None:
+            words.append(term.casefold())
+            said.append(f"“{term}”")
+        else:
+            tests.append(made[0])
+            said.append(made[1])
+    return Filter(tuple(tests), " and ".join(said), tuple(words))
 
 
 def _term(key: str, operator: str, value: str, today: date) -> tuple[Test, str] | None:

@@ -13,6 +13,7 @@ from reach_tui.stores.kin import NOTE, in_rings
 from reach_tui.stores.reader import Reader
 from reach_tui.tui.tree import Entry, visible_rows
 from reach_tui.workspace import JudgedSession, open_paths
+from reach_tui.workspace.filters import parse_filter
 from tests.cli.conftest import Run
 from tests.stores.test_opencode import ASSISTANT, USER, text, tool
 from tests.stores.test_peri import assistant, result, use
@@ -73,7 +74,7 @@ def test_b7_rings_are_cut_and_said_and_depth_is_right(build_opencode: Build) -> 
     assert {name for name, session in listed.items() if NOTE in session.notes} == {"self", "a", "b"}
     assert all(source.reader.session(name) == session for name, session in listed.items())
     entries = [Entry((0, name), source, JudgedSession(session)) for name, session in listed.items()]
-    rows = visible_rows(entries, "when", lambda _: True, {})
+    rows = visible_rows(entries, "when", parse_filter(""))
     assert sorted(key[1] for key, _ in rows) == sorted(parents)
     depth = {key[1]: row.depth for key, row in rows}
     assert [depth[name] for name in ("root", "child", "grandchild", "in", "a", "self")] == [0, 1, 2, 1, 0, 0]
@@ -92,7 +93,7 @@ def test_b7_chains_of_five_thousand(build_peri: Build, closed: bool) -> None:
     assert len(listed) == count
     assert sum(NOTE in session.notes for session in listed) == (count if closed else 0)
     entries = [Entry((0, session.id), source, JudgedSession(session)) for session in listed]
-    assert len(visible_rows(entries, "when", lambda _: True, {})) == count
+    assert len(visible_rows(entries, "when", parse_filter(""))) == count
 
 
 def test_b7_what_is_in_a_ring() -> None:

@@ -132,7 +132,7 @@ async def test_arrows_letters_and_pages_move_the_cursor() -> None:
         last = len(rows.rows) - 1
         page = rows.page()
         for key, expected in (
-            ("down", 1), ("j", 2), ("up", 1), ("k", 0), ("up", 0), ("pagedown", page), ("ctrl+f", 2 * page),
+            ("down", 1), ("j", 2), ("up", 1), ("k", 0), ("up", 0), ("pagedown", page), ("ctrl+d", 2 * page),
             ("pageup", page), ("end", last), ("down", last), ("home", 0), ("G", last), ("g", 0),
         ):  # fmt: skip
             await pilot.press(key)

@@ -19,7 +19,7 @@ from reach_tui.tui.lines import Line, padded
 from reach_tui.tui.themes import Palette
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 _KEPT_STRIPS = 512
 
@@ -79,6 +79,29 @@ class LineView(Widget, can_focus=True):
         self._count = count
         self.top = self.top  # validated anew
         self.refresh()
+
+    def set_count_unseen(self, count: int) -> None:
+        """Say how many lines there are where no visible one has changed: nothing but the scroll bar is drawn anew."""
+        bar = [self._bar_piece(y) for y in range(self.size.height)]
+        self._strips.clear()
+        self._count = count
+        for y, piece in enumerate(bar):
+            if piece != self._bar_piece(y):
+                self.refresh(Region(self.line_width, y, 1, 1))
+
+    def redraw_lines(self, indexes: Iterable[int]) -> None:
+        """Draw some lines anew, those that are visible."""
+        for index in indexes:
+            for cursor in (False, True):
+                self._strips.pop((index, self.line_width, cursor), None)
+            y = index - self.top
+            if 0 <= y < self.size.height:
+                self.refresh(Region(0, y, self.size.width, 1))
+
+    @property
+    def seen(self) -> range:
+        """The lines that are visible."""
+        return range(self.top, min(self._count, self.top + self.size.height))
 
     def redraw(self) -> None:
         """Forget drawn lines and draw the visible ones anew."""

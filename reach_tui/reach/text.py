@@ -17,14 +17,15 @@ _LONGEST_WORD = 40
 
 # Words that say nothing about which tool is meant. Short on purpose: rarity in the registry does the rest.
 STOPWORDS = frozenset(
-    """a an and are as at be been but by can could did do does for from had has have he her him his how i i'd i'm i've
-    if in into is it it's its just let like me my need no not of on or our out please she should so some than that the
-    their them then there these they this to up us want was we were what when where which who why will with would you
-    your don't hasn't haven't doesn't didn't can't hi hello hey thanks thank ok okay""".split()  # noqa: SIM905
+    """a an and are as at be been but by can could did do does for from had has have he her him his how i i'd i'm
+    i've if in into is it it's its just let like me my need no not of on or our out please she should so some
+    than that the their them then there these they this to up us want was we were what when where which who why
+    will with would you your get got give much many more still already very really look tell show don't hasn't
+    haven't doesn't didn't can't hi hello hey thanks thank ok okay""".split()  # noqa: SIM905
 )
 _CJK_STOP = re.compile(
     "请问|麻烦|帮我|帮忙|给我|一下|看看|看一下|我想|我要|想要|能不能|可不可以|可以|怎么|什么|为什么|这个|那个|这笔|那笔|"
-    "现在|已经|还没|没有|是不是|有没有|谢谢|你好|您好|告诉|知道|[请吗呢吧啊呀哦嘛了的地得我你您他她它们就都也还又在把被给和与及或]"
+    "现在|已经|还没|没有|是不是|有没有|谢谢|你好|您好|告诉|知道|[吗呢吧啊呀哦嘛没了的我你您他她它们就都也又把被与及或]"
 )
 
 
@@ -63,33 +64,33 @@ def terms(text: str) -> list[str]:
 
     Latin: lower-cased words without endings and stopwords; `queryRefund` and `query_refund` are two words each.
     Digits: `#` and how many there are, since one order number is worth as much as the next. Chinese, Japanese, Korean:
-    every two neighbouring characters, and a character that stands alone.
+    every character, and every two neighbouring ones.
     """
-    return list(_terms(text))
+    return [term for term, _ in spelled_terms(text)]
 
 
-def _terms(text: str) -> Iterator[str]:
+def spelled_terms(text: str) -> Iterator[tuple[str, str]]:
+    """`terms`, each with the characters it was read from."""
     normal = unicodedata.normalize("NFKC", text[:_LONGEST_TEXT])
     for match in _PIECE.finditer(normal):
         piece = match[0]
         if _IS_CJK.match(piece):
-            yield from _pairs(piece)
+            yield from ((pair, pair) for pair in _pairs(piece))
         else:
             yield from _words(piece)
 
 
 def _pairs(run: str) -> Iterator[str]:
     for part in _CJK_STOP.split(run):
-        if len(part) == 1:
-            yield part
+        yield from part
         for at in range(len(part) - 1):
             yield part[at : at + 2]
 
 
-def _words(piece: str) -> Iterator[str]:
+def _words(piece: str) -> Iterator[tuple[str, str]]:
     for part in _CAMEL.split(piece):
         word = part.casefold()
         if word.isdigit():
-            yield f"#{len(word)}"
+            yield f"#{len(word)}", part
         elif word not in STOPWORDS:
-            yield stem(word[:_LONGEST_WORD].removesuffix("'s"))
+            yield stem(word[:_LONGEST_WORD].removesuffix("'s")), part

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -22,9 +24,13 @@ from reach_tui.reach.schema_faults import faults, missing, properties, required
 
 Schemas = Mapping[str, JsonValue]
 """JSON schema of the arguments by tool name."""
+_ABOUT_PARAMETERS = ("invalid_parameter", "context_gap", "stale_context")
 _INSIDE = 8  # paths and ids of one command that are looked up
 _SHOWN = 60  # characters of a value inside a slot's name
 _LONGEST_KEY = 20_000  # characters of arguments that are remembered of a call
+_LONGEST_PATTERN = 1000
+_SEARCH_TOOL = re.compile(r"grep|search|ripgrep|^rg$")
+_UNCLOSED = re.compile(r"unterminated|unbalanced|missing \)|nothing to repeat")  # wrong in every dialect
 _NO_PATH = ("/dev/null", "/dev/stdout", "/dev/stderr", "/tmp", "/", "/bin/sh", "/bin/bash")  # known without being told
 
 
@@ -33,7 +39,7 @@ class _Past:
     """Calls with the same arguments before."""
 
     steps: list[tuple[int, bool]] = field(default_factory=list)
-    """Step and whether it failed, in order."""
+    """Step, and whether it failed for its parameters, in order."""
 
 
 class SlotIndex:
@@ -46,6 +52,7 @@ class SlotIndex:
         dictionary: BusinessDictionary | None = None,
         weights: Weights = DEFAULT,
     ) -> None:
+        folder = folder if folder and folder.startswith("/") else None  # some stores keep a project's name
         self.folder = folder
         self.last_step = 0
         """Number of the last step that was added."""
@@ -65,7 +72,8 @@ class SlotIndex:
             failed = verdict.failed if verdict is not None else call.flagged
             succeeded = failed is False or (verdict is None and call.flagged is None)
             self._files.add(call, succeeded)
-            self._past.setdefault(_key(call), _Past()).steps.append((call.step, failed is True))
+            about = verdict is None or verdict.category in _ABOUT_PARAMETERS
+            self._past.setdefault(_key(call), _Past()).steps.append((call.step, failed is True and about))
             if succeeded and (call.tool and access(call, self.folder)[0] in (EDIT, WRITE)):
                 self._changed.append(call.step)
         self._sources.add(step, failed)
@@ -106,14 +114,13 @@ class SlotIndex:
             if patch is not None and leaf.root == patch[0]:
                 kind = Kind.COMPOSED
             found = self._found(call, leaf, kind, declared, asked, new=is_file and file_kind == WRITE)
-            fault = wrong.pop(leaf.name, None)
+            fault = wrong.pop(leaf.name, None) or _broken_pattern(call, leaf)
             if fault is not None:
                 found = found.capped(self._weights.broken, f"SCHEMA: {fault}")
-            if repeated is not None and found.confidence is not None and found.source != "user":
-                found = found.capped(self._weights.repeated, f"the same call failed at step {repeated}")
-            slots.append(_slot(leaf.name, value, found))
+            slots.append(_slot(leaf.name, value, self._less(found, repeated)))
             if kind is Kind.COMMAND and isinstance(value, str):
-                slots += self._inside(call, leaf, value)
+                inside = self._inside(call, leaf, value)
+                slots += [_slot(name, part, self._less(found, repeated)) for name, part, found in inside]
         for name, fault in wrong.items():  # faults of containers and of names that are no leaf
             slots.append(_slot(name, None, Provenance("none", self._weights.broken, notes=(f"SCHEMA: {fault}",))))
         return tuple(slots + self._patched(call, asked))
@@ -131,6 +138,12 @@ class SlotIndex:
         """The call's confidence from its slots; see `call_confidence`."""
         schema = self.schema_of(call)
         return call_confidence(slots, None if schema is None else needed(schema, slots))
+
+    def _less(self, found: Provenance, repeated: int | None) -> Provenance:
+        """What is filled, with less confidence where the very same call has failed for its parameters before."""
+        if repeated is None or found.confidence is None:
+            return found
+        return found.capped(self._weights.repeated, f"the same call failed at step {repeated}")
 
     def _found(
         self,
@@ -186,7 +199,7 @@ class SlotIndex:
             return Provenance("result", most, label, standing.step, 0, (note,))
         return Provenance("none", nowhere.confidence, label, standing.step, 0, (f"INVENTED: not in {seen}",))
 
-    def _inside(self, call: ToolCall, leaf: Leaf, command: str) -> Iterator[Slot]:
+    def _inside(self, call: ToolCall, leaf: Leaf, command: str) -> Iterator[tuple[str, str, Provenance]]:
         """The paths and ids in a shell command, each once; what the command itself makes, and what is no path, not."""
         known: set[str] = set()
         text = command[:4000]
@@ -199,7 +212,7 @@ class SlotIndex:
             known.add(one.value)
             found = self._seeker.find(one.value, kind, {}, call, new=_is_made(text, one.start))
             if found.source != "composed":
-                yield _slot(f"{leaf.name}[{one.value[:_SHOWN]}]", one.value, found)
+                yield f"{leaf.name}[{one.value[:_SHOWN]}]", one.value, found
 
     def _patched(self, call: ToolCall, asked: Mapping[str, Change]) -> list[Slot]:
         """Files and replaced lines of a patch."""
@@ -282,6 +295,23 @@ def _faults_of(call: ToolCall, schema: Mapping[str, JsonValue] | None) -> dict[s
         for one in faults(call.arguments, {**schema, "type": "object"}, ""):
             found.setdefault(one.field, f"expected {one.expected}, received {one.received}")
     return found
+
+
+def _broken_pattern(call: ToolCall, leaf: Leaf) -> str | None:
+    """What is wrong with the regular expression of a search; None where nothing is, or it is none."""
+    tool = (call.target or call.tool).lower()
+    if leaf.key not in ("pattern", "regex") or not isinstance(leaf.value, str) or not _SEARCH_TOOL.search(tool):
+        return None
+    if len(leaf.value) > _LONGEST_PATTERN or as_object(call.arguments).get("fixed_strings") is True:
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            re.compile(leaf.value)
+    except (re.error, OverflowError, RecursionError) as error:
+        if _UNCLOSED.search(str(error)):
+            return f"expected a regular expression, received one with: {error}"
+    return None
 
 
 def _declared(schema: Mapping[str, JsonValue] | None, leaf: Leaf) -> Mapping[str, JsonValue]:

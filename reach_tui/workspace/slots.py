@@ -15,18 +15,23 @@ from reach_tui.workspace.judged import JudgedCall, JudgedStep
 
 if TYPE_CHECKING:
     from reach_tui.infer.held import Belief
+    from reach_tui.reach.spec import ToolSpec
     from reach_tui.workspace.sources import Source
     from reach_tui.workspace.workspace import Workspace
 
 
-def schemas_of(source: Source, session_id: str) -> Schemas:
-    """The JSON schemas of the session's tools: as the store recorded them, else those of the agent's bundled registry."""
+def schemas_of(source: Source, session_id: str, registry: Iterable[ToolSpec] = ()) -> Schemas:
+    """The JSON schemas of the session's tools: as recorded, else the person's registry's, else the bundled one's."""
     from reach_tui.infer.registries import bundled
 
     found: dict[str, JsonValue] = {name: tool.params_schema for name, tool in bundled(source.kind).items()}
+    found |= {tool.name: tool.params_schema for tool in registry}
     if isinstance(source.reader, OffersTools):
-        offered = source.reader.offered_tools(session_id)
-        found |= {tool.name: tool.schema for tool in offered if isinstance(tool.schema, dict)}
+        for one in source.reader.offered_tools(session_id):
+            if isinstance(one, dict):
+                found[str(one.get("name"))] = one.get("parameters")
+            else:
+                found[one.name] = one.schema
     return found
 
 
@@ -48,11 +53,11 @@ class SessionSlots:
     Methods may be called from any thread, one at a time waits for the other.
     """
 
-    def __init__(self, source: Source, session: Session | str) -> None:
+    def __init__(self, source: Source, session: Session | str, registry: Iterable[ToolSpec] = ()) -> None:
         known = session if isinstance(session, Session) else source.reader.session(session)
         session_id = session if isinstance(session, str) else session.id
         folder = known.project if known is not None and known.project and known.project.startswith("/") else None
-        self._index = SlotIndex(folder, schemas_of(source, session_id))
+        self._index = SlotIndex(folder, schemas_of(source, session_id, registry))
         self._lock = threading.Lock()
         self._given = 0
 

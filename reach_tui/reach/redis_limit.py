@@ -39,7 +39,7 @@ return {granted, string.format('%.9f', wait)}
 class RedisLimiter:
     """Limits shared through a Redis server. Counters only: they expire when the bucket would be full again.
 
-    `fail_open` says what happens while the server is away or silent for `patience_s` seconds: calls go through unlimited
+    `fail_open` says what happens while the server is away, or silent for `patience_s` seconds: calls go unlimited
     (True), or its error is raised.
     """
 

@@ -185,7 +185,7 @@ def _request(
             return Answer(error_type="invalid_param", violations=(violation,), sent=False)
         url = url.replace(f"{{{name}}}", quote(scrub_surrogates(word), safe=""))
         del rest[name]
-    headers = {"Idempotency-Key": quote(key, safe="/:.-_ ")}
+    headers = {"Idempotency-Key": quote(key, safe="/:.-_ ")} if key else {}
     try:
         if endpoint.method in ("GET", "DELETE"):
             query = {name: _query(value) for name, value in rest.items() if value is not None}

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from reach_tui.base.jsonio import JsonValue, as_object, as_text
 from reach_tui.model import Route, Step, StepKind
 from reach_tui.stores.content import Narrator, json_text
+from reach_tui.stores.offered import OfferedTool
 from reach_tui.stores.openai_messages import Entry, Request
 from reach_tui.stores.span_messages import Fingerprint, answer_entries, fingerprint, request_entries
 from reach_tui.stores.telling import Asked, Said, TellingReader, narrate, object_arguments
@@ -350,6 +351,10 @@ class SpanReader(TellingReader):
     def _tell(self, narrator: Narrator) -> Iterator[Step]:
         yield from self._story(narrator.session_id).steps(narrator)
 
-    def offered_tools(self, session_id: str) -> list[JsonValue]:
-        """Tools that the models of a session could choose from, `{name, description, parameters}`, as first offered."""
-        return list(self._story(session_id).offered.values())
+    def offered_tools(self, session_id: str) -> list[OfferedTool]:
+        """Tools that the models of a session could choose from, as first offered."""
+        offered = map(as_object, self._story(session_id).offered.values())
+        return [
+            OfferedTool(as_text(one.get("name")) or "", as_text(one.get("description")) or "", one.get("parameters"))
+            for one in offered
+        ]

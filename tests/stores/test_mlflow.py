@@ -17,6 +17,7 @@ from reach_tui.base.jsonio import dumps
 from reach_tui.model import ToolCall
 from reach_tui.stores.catalog import open_store
 from reach_tui.stores.mlflow import MlflowReader
+from reach_tui.stores.offered import OfferedTool
 from tests.stores.test_accuracy import faults
 from tests.stores.test_reader_contract import check_calls_against_steps
 
@@ -126,9 +127,7 @@ def test_calls_messages_and_flags(build: Build) -> None:
     assert [one.text if one else None for one in results] == ["found", "KeyboardInterrupt", None]
     assert (found["c3"].arguments, bool(found["c3"].problem)) == ('{"id', True)
     assert (found["c1"].metadata["agent"], found["c1"].metadata["offered_tools"]) == ("root", ["look"])
-    assert MlflowReader(path).offered_tools("s1") == [
-        {"name": "look", "description": None, "parameters": {"type": "object"}}
-    ]
+    assert MlflowReader(path).offered_tools("s1") == [OfferedTool("look", "", {"type": "object"})]
 
 
 def test_sessions_by_column_by_metadata_and_alone(build: Build) -> None:

@@ -16,6 +16,7 @@ from reach_tui.base.errors import SchemaUnknown
 from reach_tui.base.jsonio import dumps
 from reach_tui.model import ToolCall
 from reach_tui.stores.catalog import open_store
+from reach_tui.stores.offered import OfferedTool
 from reach_tui.stores.phoenix import PhoenixReader
 from reach_tui.stores.span_routes import documents_route
 from tests.stores.test_accuracy import faults
@@ -132,9 +133,7 @@ def test_messages_are_told_once_and_calls_where_they_ran(build: Build) -> None:
     assert call.result is not None
     assert call.result.text == "found"
     assert (call.metadata["agent"], call.metadata["offered_tools"], call.turn) == ("desk", ["look"], 1)
-    assert PhoenixReader(path).offered_tools("s1") == [
-        {"name": "look", "description": "Looks.", "parameters": {"type": "object"}}
-    ]
+    assert PhoenixReader(path).offered_tools("s1") == [OfferedTool("look", "Looks.", {"type": "object"})]
 
 
 def test_a_tool_that_raised_has_no_id_but_its_arguments(build: Build) -> None:

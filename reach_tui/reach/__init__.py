@@ -4,6 +4,34 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # each name is imported when it is first used: `import reach_tui.reach` costs nothing
+    from reach_tui.reach.asking import Asking as Asking
+    from reach_tui.reach.asking import Clarification as Clarification
+    from reach_tui.reach.asking import Filler as Filler
+    from reach_tui.reach.asking import Routes as Routes
+    from reach_tui.reach.auth import Auth as Auth
+    from reach_tui.reach.auth import AuthFailed as AuthFailed
+    from reach_tui.reach.auth import Secret as Secret
+    from reach_tui.reach.auth import Token as Token
+    from reach_tui.reach.auth import TokenRequest as TokenRequest
+    from reach_tui.reach.breaker import Breaker as Breaker
+    from reach_tui.reach.breaker import Breakers as Breakers
+    from reach_tui.reach.breaker import BreakerSettings as BreakerSettings
+    from reach_tui.reach.breaker import BreakerState as BreakerState
+    from reach_tui.reach.budget import ChainBudget as ChainBudget
+    from reach_tui.reach.events import EventLog as EventLog
+    from reach_tui.reach.events import Recorder as Recorder
+    from reach_tui.reach.executor import Caller as Caller
+    from reach_tui.reach.executor import Executor as Executor
+    from reach_tui.reach.executor import Outcome as Outcome
+    from reach_tui.reach.feedback import Failure as Failure
+    from reach_tui.reach.feedback import Violation as Violation
+    from reach_tui.reach.handle import Answered as Answered
+    from reach_tui.reach.handle import Handle as Handle
+    from reach_tui.reach.interface import Reach as Reach
+    from reach_tui.reach.rate_limit import Limiter as Limiter
+    from reach_tui.reach.rate_limit import LocalLimiter as LocalLimiter
+    from reach_tui.reach.rate_limit import TokenBucket as TokenBucket
+    from reach_tui.reach.redis_limit import RedisLimiter as RedisLimiter
     from reach_tui.reach.spec import HttpEndpoint as HttpEndpoint
     from reach_tui.reach.spec import IntentRule as IntentRule
     from reach_tui.reach.spec import PythonEndpoint as PythonEndpoint
@@ -13,8 +41,23 @@ if TYPE_CHECKING:  # each name is imported when it is first used: `import reach_
     from reach_tui.reach.spec import SampleCall as SampleCall
     from reach_tui.reach.spec import SlotSource as SlotSource
     from reach_tui.reach.spec import ToolSpec as ToolSpec
+    from reach_tui.reach.transport import Answer as Answer
+    from reach_tui.reach.transport import HttpTransport as HttpTransport
+    from reach_tui.reach.transport import ToolFault as ToolFault
 
 _NAMES_OF = {
+    "asking": "Asking Clarification Filler Routes",
+    "auth": "Auth AuthFailed Secret Token TokenRequest",
+    "breaker": "Breaker Breakers BreakerSettings BreakerState",
+    "budget": "ChainBudget",
+    "events": "EventLog Recorder",
+    "executor": "Caller Executor Outcome",
+    "feedback": "Failure Violation",
+    "handle": "Answered Handle",
+    "interface": "Reach",
+    "rate_limit": "Limiter LocalLimiter TokenBucket",
+    "redis_limit": "RedisLimiter",
+    "transport": "Answer HttpTransport ToolFault",
     "spec": ("HttpEndpoint IntentRule PythonEndpoint RateLimit Registry RetryPolicy SampleCall SlotSource ToolSpec"),
 }
 _MODULE_OF = {name: module for module, names in _NAMES_OF.items() for name in names.split()}

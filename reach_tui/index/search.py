@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -58,21 +58,33 @@ class Query:
     whole: bool = False
 
 
-def search(reader: Reader, engine: Judge, query: Query, limit: int | None = None) -> Iterator[Hit]:
+Watch = Callable[[int, int], None]
+"""Told how many sessions were read, and how many have to be; what it raises ends the search."""
+
+
+def search(
+    reader: Reader, engine: Judge, query: Query, limit: int | None = None, watch: Watch | None = None
+) -> Iterator[Hit]:
     """The calls that hold all words, about newest session first, as they are found. Raises `StoreError`.
 
-    No words find nothing. Operators and quotes are text like any other.
+    No words find nothing. Operators and quotes are text like any other. `watch` is asked between the sessions that
+    must be read, which are none where the index knows all.
     """
-    yield from islice(_Search(reader, engine, query).hits(), limit)
+    yield from islice(_Search(reader, engine, query, watch or _unwatched).hits(), limit)
+
+
+def _unwatched(read: int, of: int) -> None:
+    pass
 
 
 class _Search:
-    def __init__(self, reader: Reader, engine: Judge, query: Query) -> None:
+    def __init__(self, reader: Reader, engine: Judge, query: Query, watch: Watch) -> None:
         self.reader = reader
         self.engine = engine
         self.query = query
         self.words = Words(query.words)
         self.told: set[str] = set()
+        self.watch = watch
 
     def hits(self) -> Iterator[Hit]:
         if not self.words.words:
@@ -113,13 +125,18 @@ class _Search:
                 yield from self._among(self.reader.calls(list(wanted)), wanted)
 
     def _stream(self, names: Collection[str]) -> Iterator[Hit]:
+        read, of = 0, len(names)
         if not isinstance(self.reader, Scanned):
-            if names:
-                yield from self._among(self.reader.calls(names), None)
+            for chunk in chunks(names):
+                self.watch(read, of)
+                yield from self._among(self.reader.calls(chunk), None)
+                read += len(chunk)
             return
         for chunk in chunks(names):
             found: dict[str, set[str]] = {}
             for one in self.reader.scan(chunk):
+                self.watch(min(read, of), of)
+                read += 1
                 keys = {call.key for call in one.calls if self._wants(call) and self.words.place(call)}
                 found[one.session_id] = keys
             wanted = {name: keys for name, keys in found.items() if keys}

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from rich.cells import cell_len, set_cell_size
 
 from reach_tui.base.text import inline, one_line
+
+if TYPE_CHECKING:
+    from reach_tui.tui.glyphs import Glyphs
 
 Piece: TypeAlias = tuple[str, str]
 """Text without control characters, and a style's name (`styles.NAMES`)."""
@@ -136,3 +139,11 @@ def _cut_cells(row: str, width: int) -> Iterator[str]:
 def plain(lines: Iterable[Sequence[Piece]]) -> str:
     """The text of lines without styles, for tests and copies."""
     return "\n".join("".join(text for text, _ in line).rstrip() for line in lines)
+
+
+def heading(text: str, width: int, glyphs: Glyphs) -> Line:
+    """`─ text ─────`."""
+    text = one_line(text)
+    shown = fit(text, min(cell_len(text), width - 4))
+    line: Line = [(f"{glyphs.rule} ", "rule"), (shown, "dim"), (" ", "rule")]
+    return [*line, (glyphs.rule * (width - width_of(line)), "rule")]

@@ -9,9 +9,10 @@ from rich.cells import cell_len, set_cell_size
 
 from reach_tui.base.jsonio import JsonValue, dumps
 from reach_tui.base.text import clean, one_line
-from reach_tui.model import Candidate, Evidence, Route, Slot, StepKind, ToolCall
+from reach_tui.model import Evidence, Slot, StepKind, ToolCall
 from reach_tui.tui.glyphs import Glyphs, mark_of
-from reach_tui.tui.lines import Line, cut, fit, hard_wrap, padded, spread, width_of, wrap
+from reach_tui.tui.lines import Line, cut, fit, hard_wrap, heading, padded, spread, width_of, wrap
+from reach_tui.tui.route_panel import route_brief, route_lines
 from reach_tui.tui.rows import span_of
 from reach_tui.workspace import JudgedCall, JudgedStep
 
@@ -39,21 +40,13 @@ def inspect(judged: JudgedStep, width: int, style: Style, where: str = "") -> li
     one = judged.judged
     lines = verdict_lines(one, width, style, where)
     if style.brief:  # little room: the evidence before what the call was
-        lines += [_route_brief(one.call.route, width), _slots_brief(one.call.slots, width)]
+        lines += [route_brief(one.call.route, width), _slots_brief(one.call.slots, width)]
         lines += result_lines(one, width, style)
         return lines + diff_lines(one.call, width, style.glyphs) + argument_lines(one.call, width, style)
-    lines += _side_by_side(one.call, width, style.glyphs)
+    lines += _side_by_side(one.call, width, style.glyphs, full=style.limit > PREVIEW)
     lines += diff_lines(one.call, width, style.glyphs)
     lines += argument_lines(one.call, width, style)
     return lines + result_lines(one, width, style)
-
-
-def heading(text: str, width: int, glyphs: Glyphs) -> Line:
-    """`─ text ─────`."""
-    text = one_line(text)
-    shown = fit(text, min(cell_len(text), width - 4))
-    line: Line = [(f"{glyphs.rule} ", "rule"), (shown, "dim"), (" ", "rule")]
-    return [*line, (glyphs.rule * (width - width_of(line)), "rule")]
 
 
 def _message(judged: JudgedStep, width: int, style: Style) -> list[Line]:
@@ -126,10 +119,10 @@ def sentence(judged: JudgedCall) -> str:
     return text
 
 
-def _side_by_side(call: ToolCall, width: int, glyphs: Glyphs) -> list[Line]:
+def _side_by_side(call: ToolCall, width: int, glyphs: Glyphs, *, full: bool = False) -> list[Line]:
     left_width = (width - 1) // 2
     right_width = width - 1 - left_width
-    left = route_lines(call.route, left_width, glyphs)
+    left = route_lines(call.route, left_width, glyphs, full=full)
     right = slot_lines(call.slots, right_width, glyphs)
     rows: list[Line] = []
     for index in range(max(len(left), len(right))):
@@ -137,40 +130,6 @@ def _side_by_side(call: ToolCall, width: int, glyphs: Glyphs) -> list[Line]:
         two = right[index] if index < len(right) else []
         rows.append([*padded(one, left_width), (glyphs.vertical, "rule"), *padded(two, right_width)])
     return rows
-
-
-def route_lines(route: Route | None, width: int, glyphs: Glyphs) -> list[Line]:
-    """Candidates with score bars, the thresholds drawn on the same scale, gap and decision."""
-    if route is None:
-        return [heading("route", width, glyphs), [("not recorded by this store", "dim")]]
-    lines = [heading(f"route · {route.basis} · {route.intent}"[: width - 4], width, glyphs)]
-    longest = max((cell_len(one_line(one.name)) for one in route.candidates[:5]), default=0)
-    name_width = max(6, min(longest, 24, width // 3))
-    bar_width = max(8, width - name_width - 6)
-    for index, one in enumerate(route.candidates[:5]):
-        lines.append(
-            _candidate(one, first=index == 0, route=route, name_width=name_width, bar_width=bar_width, glyphs=glyphs)
-        )
-    if not route.candidates:
-        lines.append([("no candidate", "dim")])
-    limits, gap = route.thresholds, route.gap
-    compare = "–" if gap is None else f"{gap:.2f} {'≥' if gap >= limits.gap else '<'} {limits.gap:.2f}"
-    decision = {"execute": "good", "clarify": "fair", "no_capability": "bad"}.get(route.decision, "text")
-    legend = f"  {glyphs.threshold}{limits.floor:.2f} {glyphs.threshold}{limits.t1:.2f}"
-    line: Line = [("gap ", "dim"), (compare, "text"), (" → ", "dim"), (one_line(route.decision), decision)]
-    lines.append([*line, (legend, "threshold")] if width_of(line) + len(legend) <= width else line)
-    return lines
-
-
-def _candidate(one: Candidate, *, first: bool, route: Route, name_width: int, bar_width: int, glyphs: Glyphs) -> Line:
-    cells = [glyphs.bar if (cell + 0.5) / bar_width <= one.score else glyphs.bar_empty for cell in range(bar_width)]
-    styles = ["bar" if cell == glyphs.bar else "bar-empty" for cell in cells]
-    for limit in (route.thresholds.floor, route.thresholds.t1):
-        position = min(bar_width - 1, max(0, round(limit * bar_width)))
-        cells[position], styles[position] = glyphs.threshold, "threshold"
-    line: Line = [(fit(one.name, name_width), "title" if first else "text"), (" ", "text")]
-    line += list(zip(cells, styles, strict=True))
-    return [*line, (f" {one.score:4.2f}", "title" if first else "text")]
 
 
 def slot_lines(slots: Sequence[Slot] | None, width: int, glyphs: Glyphs) -> list[Line]:
@@ -203,22 +162,6 @@ def _dots(confidence: float, glyphs: Glyphs) -> Line:
     full = round(confidence * 5)
     style = "good" if confidence >= 0.75 else "fair" if confidence >= 0.5 else "bad"
     return [(glyphs.dot * full, style), (glyphs.dot_empty * (5 - full), "bar-empty"), (f" {confidence:4.2f}", style)]
-
-
-def _route_brief(route: Route | None, width: int) -> Line:
-    if route is None:
-        return padded([("route  ", "dim"), ("not recorded by this store", "dim")], width)
-    shown = "  ".join(f"{one_line(one.name)} {one.score:.2f}" for one in route.candidates[:3]) or "no candidate"
-    return padded(
-        [
-            ("route  ", "dim"),
-            (shown, "text"),
-            ("  → ", "dim"),
-            (one_line(route.decision), "title"),
-            (f"  {route.basis}", "dim"),
-        ],
-        width,
-    )
 
 
 def _slots_brief(slots: Sequence[Slot] | None, width: int) -> Line:

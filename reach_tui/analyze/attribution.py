@@ -17,7 +17,7 @@ from reach_tui.base.jsonio import as_object
 from reach_tui.base.text import one_line
 from reach_tui.detect.command import command_of
 from reach_tui.detect.files import access
-from reach_tui.model import ToolCall, Verdict
+from reach_tui.model import Glance, Verdict
 from reach_tui.taxonomy import Taxonomy, default
 
 CAUSES = ("tool", "context", "execution", "model")
@@ -101,7 +101,7 @@ def decisive(pairs: Pairs, folder: str | None = None) -> Decisive | None:
     return None
 
 
-def _decided(call: ToolCall, verdict: Verdict, pairs: Pairs) -> Decisive:
+def _decided(call: Glance, verdict: Verdict, pairs: Pairs) -> Decisive:
     said = one_line(verdict.explanation or (verdict.evidence.text if verdict.evidence else "") or "it failed")
     own = loops.uncopied(pairs)
     place = next((number for number, (one, _) in enumerate(own) if one.key == call.key), -1)
@@ -113,7 +113,7 @@ def _decided(call: ToolCall, verdict: Verdict, pairs: Pairs) -> Decisive:
     return Decisive(call.step, call.key, cause_of(verdict), verdict.subcategory, why)
 
 
-def subject(call: ToolCall, folder: str | None = None) -> tuple[str, str]:
+def subject(call: Glance, folder: str | None = None) -> tuple[str, str]:
     """What a call works on, as far as its arguments say: tool and file, or tool and program, or the tool alone."""
     _, paths = access(call, folder)
     if paths:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from reach_tui.model import Counts, ToolCall, Verdict, is_hidden
+from reach_tui.model import Counts, Glance, ToolCall, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,23 +42,28 @@ class Tally:
         self.clarified = False
         self.tools: dict[str, tuple[int, int]] = {}
 
-    def add(self, call: ToolCall, verdict: Verdict) -> None:
+    def add(self, call: Glance, verdict: Verdict) -> None:
         """One more call."""
-        hidden = is_hidden(call, verdict)
         self.calls += 1
-        self.flagged += call.flagged is True
-        self.failed += verdict.failed is True
-        self.hidden += hidden
-        self.soft += verdict.soft
-        self.unfinished += call.result is None
-        self.unread += call.problem is not None
+        tool = call.shown_tool
+        calls, hidden = self.tools.get(tool, (0, 0))
+        if verdict.failed is True:
+            self.failed += 1
+            if call.flagged is not True:
+                self.hidden += 1
+                hidden += 1
+        elif verdict.soft:
+            self.soft += 1
+        self.tools[tool] = (calls + 1, hidden)
         if call.turn > self.last_turn:
             self.last_turn = call.turn
+        if call.plain:
+            return
+        self.flagged += call.flagged is True
+        self.unfinished += call.result is None
+        self.unread += call.problem is not None
         if call.route is not None and call.route.decision == "clarify":
             self.clarified = True
-        tool = call.shown_tool
-        before = self.tools.get(tool, (0, 0))
-        self.tools[tool] = (before[0] + 1, before[1] + hidden)
 
     def counts(self, turns: int, unreadable: int = 0) -> Counts:
         """The sums; calls whose row was not whole count as unreadable, with what the caller found besides."""

@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from reach_tui.analyze.pairs import Pairs, Wanted, answered, error_text, originals
+from reach_tui.analyze.pairs import Pairs, Wanted, answered, error_text, has_result, originals
 from reach_tui.analyze.sums import Sum, add_up
 
 AFTER = (3, 5, 10)
@@ -92,7 +92,7 @@ def of_session(pairs: Pairs, wanted: Wanted = originals) -> Guards:
             if not counted:
                 continue
             guards.metric[view] += 1
-            guards.analyzer[view] += call.result is not None
+            guards.analyzer[view] += has_result(call)
             for after in AFTER:
                 if same >= after:
                     guards.fire(Firing(SAME, after, view), call.key)

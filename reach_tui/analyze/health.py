@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from reach_tui.analyze.pairs import Pairs, Wanted, originals
+from reach_tui.analyze.pairs import Pairs, Wanted, has_result, originals
 from reach_tui.analyze.sums import Sum, add_up
 from reach_tui.model import Session, Step, StepKind
 
@@ -17,6 +17,8 @@ PROBLEM = "calls whose row is not whole"
 UNREADABLE = "unreadable rows"
 COPIES = "copied calls, not counted"
 TIMELESS = "sessions without a time"
+OF_WANTED = frozenset({UNANSWERED, PROBLEM})
+"""Counted of wanted calls alone."""
 _HABIT = 3  # of each, before one can be said to have followed the other
 _NOTED = re.compile(r"(orphan|malformed) \w+")
 
@@ -92,24 +94,29 @@ def of_session(pairs: Pairs, started_at: int | None = None, wanted: Wanted = ori
             found.counts[COPIES] += 1
         if not wanted(call):
             continue
-        found.counts[UNANSWERED] += call.result is None
+        found.counts[UNANSWERED] += not has_result(call)
         found.counts[PROBLEM] += call.problem is not None
         if verdict.failed is True and verdict.rule and call.flagged is not None:
-            habit, at = Habit(call.tool, verdict.rule), call.started_at or started_at
+            habit, at = Habit(call.tool, verdict.rule), call.whole().started_at or started_at
             span = None if at is None else (at, at)
             one = Flagging(1, 0, span, None) if call.flagged else Flagging(0, 1, None, span)
             found.habits[habit] = found.habits.get(habit, Flagging()) + one
     return found
 
 
-def of_steps(steps: Iterable[Step]) -> Health:
-    """What the reader could not read or pair: raw rows, and its own notes about orphan and malformed ones."""
+def of_steps(steps: Iterable[Step], unreadable: int | None = None) -> Health:
+    """What the reader could not read or pair: raw rows, and its own notes about orphan and malformed ones.
+
+    `unreadable` is the number of raw rows where it is known without their steps.
+    """
     found = Health()
     for step in steps:
         if step.kind is StepKind.RAW:
             found.counts[UNREADABLE] += 1
         elif step.kind is StepKind.NOTE and (noted := _NOTED.match(step.text)):
             found.counts[f"{noted[0]}s"] += 1
+    if unreadable is not None:
+        found.counts[UNREADABLE] = unreadable
     return found
 
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from reach_tui.analyze.pairs import Pair, Pairs, Wanted, error_text, originals
+from reach_tui.analyze.pairs import Pair, Pairs, Wanted, error_text, has_result, originals
 from reach_tui.analyze.sums import Sum, add_up
 
 SAME_CALL, SAME_ERROR, PING_PONG = "same_call_repeated", "same_error_repeated", "tool_ping_pong"
@@ -107,7 +107,7 @@ def _same_errors(own: Pairs) -> Iterator[Loop]:
         if failed and error_text(own[run[0]][0]) == error_text(call):
             run.append(place)
             continue
-        if verdict.failed is None and call.result is None:
+        if verdict.failed is None and not has_result(call):
             continue
         if len(run) >= _RUN:
             yield _loop(SAME_ERROR, own, run)

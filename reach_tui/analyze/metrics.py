@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from reach_tui.analyze.pairs import Pairs, originals
+from reach_tui.analyze.pairs import Pairs, has_result, originals
 from reach_tui.analyze.sums import Sum
 from reach_tui.model import Step
 
@@ -36,7 +36,7 @@ def of_session(pairs: Pairs, steps: Iterable[Step] = ()) -> Metrics:
     routes = [call.route for call, _ in own if call.route]
     routes += [step.route for step in steps if step.route and not step.inherited]
     recorded = [route for route in routes if route.basis == "recorded"]
-    smooth = all(verdict.failed is not True and call.result is not None for call, verdict in own)
+    smooth = all(verdict.failed is not True and has_result(call) for call, verdict in own)
     clarified = any(route.decision == "clarify" for route in routes)
     covered = sum(any(candidate.score >= route.thresholds.t1 for candidate in route.candidates) for route in recorded)
     return Metrics(int(bool(own)), int(bool(own) and smooth and not clarified), len(recorded), covered)

@@ -5,24 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from reach_tui.model import ToolCall, Verdict
+from reach_tui.model import Glance, Verdict
 
-Pair: TypeAlias = tuple[ToolCall, Verdict]
+Pair: TypeAlias = tuple[Glance, Verdict]
 Pairs: TypeAlias = Sequence[Pair]
-Wanted: TypeAlias = Callable[[ToolCall], bool]
+Wanted: TypeAlias = Callable[[Glance], bool]
 """Which calls are counted; the others are still seen, as what came before."""
 
 
-def originals(call: ToolCall) -> bool:
+def originals(call: Glance) -> bool:
     """True for every call that is not a stored copy of another: what is counted where nothing else is asked for."""
     return call.copy_of is None
 
 
-def answered(call: ToolCall, verdict: Verdict) -> bool:
+def answered(call: Glance, verdict: Verdict) -> bool:
     """True if the call ended: a result is there, or the store's own word that it failed."""
-    return call.result is not None or verdict.failed is not None
+    return verdict.failed is not None or has_result(call)
 
 
-def error_text(call: ToolCall) -> str:
+def has_result(call: Glance) -> bool:
+    """True if something came back."""
+    return call.plain or call.result is not None
+
+
+def error_text(call: Glance) -> str:
     """What a runtime would compare to say "the same error again"."""
-    return call.result.text if call.result is not None else call.status or ""
+    text = call.text
+    return text if text is not None else call.whole().status or ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from reach_tui.analyze.intervals import share, wilson
-from reach_tui.analyze.pairs import Pairs, Wanted, answered, originals
+from reach_tui.analyze.pairs import Pairs, Wanted, answered, has_result, originals
 from reach_tui.analyze.sums import Sum
 from reach_tui.model import is_hidden
 
@@ -94,7 +94,7 @@ def of_session(pairs: Pairs, wanted: Wanted = originals) -> Rates:
         if counts is None:
             counts = tools[call.tool] = ToolCounts()
         counts.calls += 1
-        counts.results += call.result is not None
+        counts.results += has_result(call)
         counts.ended += answered(call, verdict)
         counts.known += call.flagged is not None
         counts.flagged += call.flagged is True

@@ -6,10 +6,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from reach_tui.analyze.intervals import share
-from reach_tui.analyze.pairs import Pairs, Wanted, originals
+from reach_tui.analyze.pairs import Pairs, Wanted, has_result, originals
 from reach_tui.analyze.sums import Sum, add_up
 from reach_tui.detect.files import EDIT, READ, WRITE, access
-from reach_tui.model import ToolCall, Verdict
+from reach_tui.model import Glance, Verdict
 
 _CHANGED = "edit.changed_since_read"  # the tool noticed by itself, before it looked for the text
 
@@ -81,5 +81,5 @@ def missed(verdict: Verdict) -> bool:
     return verdict.failed is True and verdict.subcategory == "stale_edit" and verdict.rule != _CHANGED
 
 
-def _succeeded(call: ToolCall, verdict: Verdict) -> bool:
-    return verdict.failed is False and call.result is not None
+def _succeeded(call: Glance, verdict: Verdict) -> bool:
+    return verdict.failed is False and has_result(call)

@@ -46,6 +46,6 @@ def of_session(pairs: Pairs, wanted: Wanted = originals) -> SuccessPath:
             found.hidden[call.tool] += 1
             found.recorded_success[call.tool] += call.flagged is False
             if call.tool not in found.example:
-                evidence = verdict.evidence.text if verdict.evidence else call.result.text if call.result else ""
+                evidence = verdict.evidence.text if verdict.evidence else call.text or ""
                 found.example[call.tool] = Example(call.key, verdict.rule, one_line(evidence[:_KEPT]))
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 
@@ -45,12 +46,26 @@ class Tally(Sum):
         for name in _PARTS:
             getattr(self, name).include(getattr(other, name))
 
+    def without_calls(self) -> Tally:
+        """What stays of a session where none of its calls are wanted."""
+        kept = Counter({what: n for what, n in self.health.counts.items() if what not in health.OF_WANTED})
+        return Tally(self.sessions, metrics=self.metrics, health=health.Health(kept))
+
 
 _PARTS = tuple(one.name for one in fields(Tally) if one.name != "sessions")
 
 
-def of_session(session: Session, pairs: Pairs, steps: Sequence[Step] = (), wanted: Wanted = originals) -> Tally:
-    """Everything about one session: its calls with verdicts, in order, and its other steps where they were read."""
+def of_session(
+    session: Session,
+    pairs: Pairs,
+    steps: Sequence[Step] = (),
+    wanted: Wanted = originals,
+    unreadable: int | None = None,
+) -> Tally:
+    """Everything about one session: its calls with verdicts, in order, and its other steps where they were read.
+
+    `unreadable` is the number of rows shown raw, where they are no steps.
+    """
     folder = session.project
     mere_copy = session.copy_of is not None and not any(originals(call) for call, _ in pairs)
     counts, causes = rates.of_session(pairs, wanted), attribution.of_session(pairs, folder, wanted)
@@ -64,6 +79,6 @@ def of_session(session: Session, pairs: Pairs, steps: Sequence[Step] = (), wante
         success_path.of_session(pairs, wanted),
         loops.of_session(pairs, wanted),
         metrics.of_session(pairs, steps),
-        health.of_session(pairs, session.started_at, wanted) + health.of_steps(steps),
+        health.of_session(pairs, session.started_at, wanted) + health.of_steps(steps, unreadable),
         over_time.of_session(session.started_at, counts.total, causes),
     )

@@ -68,9 +68,10 @@ class Advice:
 def of_session(pairs: Pairs, wanted: Wanted = originals) -> Durations:
     """The durations of one session's calls."""
     found = Durations()
-    for call, verdict in pairs:
-        if not wanted(call):
+    for one, verdict in pairs:
+        if not wanted(one):
             continue
+        call = one.whole()
         if (limit := asked_limit(call)) is not None:
             found.limits.setdefault(call.tool, Counter())[limit] += 1
         if verdict.subcategory == "timeout" or call.metadata.get("timed_out") is True:

@@ -10,7 +10,7 @@ from posixpath import join, normpath
 from reach_tui.base.jsonio import as_object
 from reach_tui.detect.checks import tool_names
 from reach_tui.detect.engine import default_engine
-from reach_tui.model import ToolCall
+from reach_tui.model import Glance
 
 READ, EDIT, WRITE = "read", "edit", "write"
 _PATHS = (
@@ -40,7 +40,7 @@ def kind_of(tool: str) -> str | None:
     return None
 
 
-def access(call: ToolCall, folder: str | None = None) -> tuple[str | None, tuple[str, ...]]:
+def access(call: Glance, folder: str | None = None) -> tuple[str | None, tuple[str, ...]]:
     """What the call does to which files: (read, edit, write or None; the paths, resolved against `folder`)."""
     kind = kind_of(call.target or call.tool)
     if kind is None:

@@ -7,191 +7,170 @@ its last commit, about a second's work; the next one goes on from there and come
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby, islice
-from operator import attrgetter
-from typing import Protocol
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TypeAlias, TypeVar
 
-from reach_tui.analyze.counts import SessionCounts, Tally
-from reach_tui.base.text import scrub_surrogates
-from reach_tui.index.freshness import fingerprint, look, row_state, row_states
-from reach_tui.index.page import Row, SessionPage
+from reach_tui.analyze.counts import SessionCounts
+from reach_tui.index.digest import Digest, Judge, counts_of, digests, judged
+from reach_tui.index.freshness import Look, fingerprint, look, row_state, row_states
 from reach_tui.index.schema import IndexBroken
-from reach_tui.index.store import Index, Known, index_path, remove
-from reach_tui.index.text import text_mark
-from reach_tui.model import ToolCall, Verdict
-from reach_tui.stores.reader import Reader, Scanned
+from reach_tui.index.store import Index, Known, about, index_path, remove
+from reach_tui.model import Session
+from reach_tui.stores.reader import Reader
 
 FIRST_CHUNK, CHUNK = 40, 200
 """Sessions read at a time: the visible ones first."""
 _COMMIT_SECONDS = 0.25
-_ROWS = 2_000  # calls of one session held before they are written
-_LARGEST = (1 << 63) - 1
-EXACT = ("step", "started_at", "duration_ms", "copied")
-"""Columns that counting calls the faster way leaves empty; they come with the words."""
+
+T = TypeVar("T")
+Digester: TypeAlias = Callable[[Reader, Judge, Sequence[Session]], Iterator[Digest]]
+"""What makes digests of sessions: here, or in several processes."""
 
 
-class Judge(Protocol):
-    """What gives verdicts (the detectors' engine)."""
-
-    @property
-    def version(self) -> str:
-        """The rules' version: verdicts under another one are stale."""
-
-    def judge(self, call: ToolCall) -> Verdict:
-        """The verdict on one call."""
-
-
-def scan(reader: Reader, engine: Judge) -> Iterator[SessionCounts]:
+def scan(reader: Reader, engine: Judge, digester: Digester = digests) -> Iterator[SessionCounts]:
     """The sums of every session: the fresh ones from the index, then the stale ones as they are judged.
 
     A session that changes meanwhile comes again. Raises `StoreError`; what is wrong with the index only costs time: it
     is built anew, and where it cannot be written the scan does without.
     """
+
+    def with_index(index: Index) -> Iterator[SessionCounts]:
+        yield from _scan(reader, engine, index, digester)
+
+    if not (yield from attempts(reader, engine, with_index)):
+        yield from scan_without_index(reader, engine)
+
+
+def attempts(reader: Reader, engine: Judge, work: Callable[[Index], Iterator[T]]) -> Generator[T, None, bool]:
+    """What `work` yields with the index, twice if the first time finds it broken; False: it cannot be used."""
     for _ in range(2):
         try:
             with Index.opened(reader, engine.version, replace=True) as index:
-                yield from _scan(reader, engine, index)
-            return
+                yield from work(index)
+            return True
         except IndexBroken as error:
             if not error.rebuild:
-                break
+                return False
             try:
                 remove(index_path(reader))
             except IndexBroken:
-                break
-    yield from scan_without_index(reader, engine)
+                return False
+    return False
 
 
 def scan_without_index(reader: Reader, engine: Judge) -> Iterator[SessionCounts]:
-    """The sums of every session, newest first, from the calls alone (`turns`: the last one with a call)."""
-    ids = [session.id for session in reader.sessions()]
-    for chunk in chunks(ids):
-        for session_id, calls in _judged_by_session(reader, chunk):
-            total = Tally()
-            for call in calls:
-                total.add(call, engine.judge(call))
-            yield total.of(session_id)
+    """The sums of every session, newest first, from the store alone."""
+    for chunk in chunks(reader.sessions()):
+        for one in judged(reader, engine, chunk):
+            yield counts_of(one)
 
 
-def chunks(ids: Iterable[str]) -> Iterator[list[str]]:
-    """Session ids as they are read at a time: few first, then more."""
-    waiting, size = iter(ids), FIRST_CHUNK
+def chunks(sessions: Iterable[T]) -> Iterator[list[T]]:
+    """Sessions as they are read at a time: few first, then more."""
+    waiting, size = iter(sessions), FIRST_CHUNK
     while chunk := list(islice(waiting, size)):
         size = CHUNK
         yield chunk
 
 
-def _judged_by_session(reader: Reader, chunk: Sequence[str]) -> Iterator[tuple[str, Iterable[ToolCall]]]:
-    """Each session with its calls, the faster way if the reader has one."""
-    if isinstance(reader, Scanned):
-        for found in reader.scan(chunk):
-            yield found.session_id, found.calls
-    else:
-        yield from by_session(reader.calls(chunk), chunk)
-
-
-def by_session(calls: Iterable[ToolCall], names: Iterable[str]) -> Iterator[tuple[str, Iterable[ToolCall]]]:
-    """Calls in groups of one session each; those of `names` without any last."""
-    without_calls = dict.fromkeys(names)
-    for session_id, group in groupby(calls, key=attrgetter("session_id")):
-        without_calls.pop(session_id, None)
-        yield session_id, group
-    for session_id in without_calls:
-        yield session_id, ()
-
-
-def _scan(reader: Reader, engine: Judge, index: Index) -> Iterator[SessionCounts]:
+def _scan(reader: Reader, engine: Judge, index: Index, digester: Digester) -> Iterator[SessionCounts]:
     with index.guarded():
-        complete, mark = index.meta("complete"), index.meta("mark")
+        complete = index.meta("complete")
     if complete is not None and complete == fingerprint(reader):
         yield from index.sums()
         return
-    seen = look(reader, mark)
-    index.invalidate(seen)
-    known = index.known()
+    state = State.of(reader, index)
     yield from index.sums()
-    listed = [session.id for session in reader.sessions()]
-    index.forget(known.keys() - set(listed))
-    before = {name: one for name, one in known.items() if one.fresh}
-    _doubt(reader, index, before, [name for name, one in before.items() if one.unfinished])
-    stale = [name for name in listed if name not in before]
-    yield from judge_sessions(reader, engine, index, stale)
+    listed = state.listed()
+    state.doubt([name for name, one in state.fresh.items() if one.unfinished])
+    stale = state.stale(listed)
+    yield from judge_sessions(reader, engine, index, stale, digester)
     # what the mark cannot tell: rows edited in place. Every session that was fresh is summed up once a start
-    _doubt(reader, index, before, list(before))
-    judged = set(stale)
-    yield from judge_sessions(reader, engine, index, [name for name in listed if name not in before.keys() | judged])
-    if seen.settled:
-        index.complete(seen.fingerprint)
+    state.doubt(list(state.fresh))
+    done = {session.id for session in stale}
+    again = [session for session in state.stale(listed) if session.id not in done]
+    yield from judge_sessions(reader, engine, index, again, digester)
+    state.settle()
 
 
-def _doubt(reader: Reader, index: Index, fresh: dict[str, Known], names: Sequence[str]) -> None:
-    """Take those sessions out of `fresh` whose rows are not what they were."""
-    for states in row_states(reader, names):
-        moved = [name for name, state in states.items() if name in fresh and fresh[name].state != state]
-        if moved:
-            index.doubt(moved)
-            for name in moved:
-                del fresh[name]
+@dataclass(slots=True)
+class State:
+    """What of an index is fresh, as of a look at the store."""
+
+    reader: Reader
+    index: Index
+    seen: Look | None
+    """None: the store is as it was when all doubts were settled."""
+    fresh: dict[str, Known]
+    _listed: set[str] | None = None
+
+    @classmethod
+    def of(cls, reader: Reader, index: Index) -> State:
+        """Look at the store, unless its files are as they were."""
+        with index.guarded():
+            checked, mark = index.meta("checked"), index.meta("mark")
+        seen = None
+        if checked is None or checked != fingerprint(reader):
+            seen = look(reader, mark)
+            index.invalidate(seen)
+        return cls(reader, index, seen, {name: one for name, one in index.known().items() if one.fresh})
+
+    def listed(self, sessions: Sequence[Session] | None = None) -> Sequence[Session]:
+        """The sessions there are (of a quiet store: those given); what else the index knows is forgotten."""
+        if sessions is None or self.seen is not None:
+            everything = list(self.reader.sessions())
+            self._listed = {session.id for session in everything}
+            self.index.forget(self.index.known().keys() - self._listed)
+            sessions = everything
+        told = {session.id: about(session) for session in sessions}
+        if self._listed is not None:
+            self.fresh = {name: one for name, one in self.fresh.items() if name in self._listed}
+        self._drop([name for name, one in self.fresh.items() if told.get(name, one.about) != one.about])
+        return sessions
+
+    def doubt(self, names: Sequence[str]) -> None:
+        """Take those sessions out of `fresh` whose rows are not what they were."""
+        if self.seen is not None:
+            for states in row_states(self.reader, names):
+                self._drop([name for name, state in states.items() if self.fresh[name].state != state])
+
+    def _drop(self, names: Sequence[str]) -> None:
+        self.index.doubt(names)
+        for name in names:
+            del self.fresh[name]
+
+    def stale(self, sessions: Sequence[Session]) -> list[Session]:
+        """Those that must be judged."""
+        return [session for session in sessions if session.id not in self.fresh]
+
+    def settled(self, sessions: Sequence[Session]) -> list[Session]:
+        """The sessions that must be judged, once every doubt is settled; the others are fresh."""
+        self.listed(sessions)
+        self.doubt(list(self.fresh))
+        return self.stale(sessions)
+
+    def settle(self) -> None:
+        """Every doubt is settled: note what the store was like."""
+        if self.seen is not None and self.seen.settled:
+            self.index.checked(self.seen.fingerprint, complete=self.index.holds(self._listed or ()))
 
 
-def judge_sessions(reader: Reader, engine: Judge, index: Index, names: Sequence[str]) -> Iterator[SessionCounts]:
+def judge_sessions(
+    reader: Reader, engine: Judge, index: Index, sessions: Sequence[Session], digester: Digester = digests
+) -> Iterator[SessionCounts]:
     """Judge these sessions and keep the outcome; sums are given once they are kept."""
-    done: list[SessionCounts] = []
-    begun = time.monotonic()
-    for chunk in chunks(names):
-        states = row_state(reader, chunk)  # before the calls: what comes between makes the session stale, not wrong
-        for session_id, calls in _judged_by_session(reader, chunk):
-            done.append(_judge_session(engine, index, session_id, calls, states.get(session_id)))
+    for chunk in chunks(sessions):
+        states = row_state(reader, [one.id for one in chunk])  # before the calls: what comes between makes it stale
+        told = {one.id: about(one) for one in chunk}
+        done: list[Digest] = []
+        begun = time.monotonic()
+        for one in digester(reader, engine, chunk):
+            done.append(one)
             if time.monotonic() - begun > _COMMIT_SECONDS:
-                index.commit()
-                yield from done
+                index.keep(done, states, told)
+                yield from (one.sums for one in done)
                 done, begun = [], time.monotonic()
-        index.commit()
-        yield from done
-        done, begun = [], time.monotonic()
-
-
-def _judge_session(
-    engine: Judge, index: Index, session_id: str, calls: Iterable[ToolCall], state: str | None
-) -> SessionCounts:
-    total = Tally()
-    page = SessionPage(index, session_id)
-    rows: list[Row] = []
-    for call in calls:
-        verdict = engine.judge(call)
-        total.add(call, verdict)
-        rows.append((call.key, _facts(call, verdict), _names(call, verdict)))
-        if len(rows) == _ROWS:
-            page.put(rows)
-            rows.clear()
-    page.put(rows)
-    sums = total.of(session_id)
-    page.finish(sums, state)
-    return sums
-
-
-def _facts(call: ToolCall, verdict: Verdict) -> tuple[object, ...]:
-    step, started, duration, copied = exact_facts(call) if call.step else (None, None, None, None)
-    return (
-        scrub_surrogates(call.id), step, call.turn, _bit(call.flagged), _bit(verdict.failed), int(verdict.soft), copied,
-        started, duration, None if call.result is None else call.result.bytes, text_mark(call),
-    )  # fmt: skip
-
-
-def exact_facts(call: ToolCall) -> tuple[object, ...]:
-    """The columns of `EXACT`."""
-    return call.step, _small(call.started_at), _small(call.duration_ms), int(call.copy_of is not None)
-
-
-def _names(call: ToolCall, verdict: Verdict) -> tuple[str | None, ...]:
-    return call.tool, call.target, verdict.category, verdict.subcategory, verdict.rule
-
-
-def _bit(value: bool | None) -> int | None:
-    return None if value is None else int(value)
-
-
-def _small(value: int | None) -> int | None:
-    """A number that SQLite can hold."""
-    return value if value is not None and -_LARGEST <= value <= _LARGEST else None
+        index.keep(done, states, told)
+        yield from (one.sums for one in done)

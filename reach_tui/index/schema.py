@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from zlib import crc32
 
 from reach_tui.base.errors import ReachError
 from reach_tui.base.sqlite import Connection
 
-FORMAT = 1
+FORMAT = 2
 """`PRAGMA user_version` of an index; another one is dropped and built anew."""
 
 TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT, crc INTEGER) WITHOUT ROWID;
-CREATE TABLE name (no INTEGER PRIMARY KEY, text TEXT UNIQUE, crc INTEGER);
 CREATE TABLE session (
   no INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, stale_since INTEGER NOT NULL, fresh_as_of INTEGER NOT NULL,
-  turns INTEGER, calls INTEGER, flagged INTEGER, failed INTEGER, hidden INTEGER, soft INTEGER, unfinished INTEGER,
-  unreadable INTEGER, first_pass INTEGER, tools TEXT, state TEXT, crc INTEGER, last_id INTEGER, words_to INTEGER
+  unfinished INTEGER, about INTEGER, state TEXT, sums BLOB, mark BLOB, crc INTEGER
 );
-CREATE TABLE call (
-  id INTEGER PRIMARY KEY AUTOINCREMENT, session INTEGER NOT NULL, key TEXT, call_id TEXT, step INTEGER, turn INTEGER,
-  tool INTEGER, target INTEGER, flagged INTEGER, failed INTEGER, soft INTEGER, copied INTEGER, category INTEGER,
-  subcategory INTEGER, rule INTEGER, started_at INTEGER, duration_ms INTEGER, result_bytes INTEGER, text INTEGER,
-  crc INTEGER
-);
-CREATE INDEX call_session ON call (session);
+CREATE TABLE page (no INTEGER PRIMARY KEY, figures BLOB, calls BLOB, crc INTEGER);
+CREATE TABLE total (mark BLOB PRIMARY KEY, used INTEGER, figures BLOB, crc INTEGER);
+CREATE TABLE worded (no INTEGER PRIMARY KEY, as_of INTEGER NOT NULL, calls BLOB, crc INTEGER);
+CREATE TABLE span (first INTEGER PRIMARY KEY, session INTEGER NOT NULL);
+CREATE INDEX span_session ON span (session);
 CREATE VIRTUAL TABLE words USING fts5(body, content='', tokenize='unicode61 remove_diacritics 2');
 """
-"""`call.text` is a checksum of what is searched; a call whose text changed gets a new `id`: `words` forgets nothing."""
-
-COUNTS = ("turns", "calls", "flagged", "failed", "hidden", "soft", "unfinished", "unreadable")
-"""The fields of `Counts` as columns of `session`."""
+"""`session.mark` is a hash of `page.figures`; `total` holds sums of figures under a hash of their marks. `worded` says
+under which numbers a session's calls are in `words`; `span` to which session numbers from `first` on belong."""
 
 _KEPT = frozenset(
     {5, 6, 7, 8, 10, 13, 14}
@@ -54,8 +49,13 @@ def broken(error: Exception) -> IndexBroken:
 
 
 def checksum(*values: object) -> int:
-    """CRC-32 over values as SQLite gives them back (numbers, text, None)."""
+    """CRC-32 over values as SQLite gives them back (numbers, text, None, short bytes)."""
     return crc32(repr(values).encode("utf-8", "replace"))
+
+
+def mark_of(*packed: bytes) -> bytes:
+    """A hash of packed values, 12 bytes: the same mark, the same content."""
+    return blake2b(b"".join(packed), digest_size=12).digest()
 
 
 def create(connection: Connection) -> None:

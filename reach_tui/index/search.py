@@ -6,13 +6,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+from reach_tui.index.digest import Judge
 from reach_tui.index.freshness import fingerprint, look
-from reach_tui.index.scanner import Judge, chunks
+from reach_tui.index.scanner import chunks
 from reach_tui.index.schema import IndexBroken
 from reach_tui.index.store import Index, index_path
 from reach_tui.index.text import Words, full_text_query
 from reach_tui.index.words import candidates, ready_sessions
-from reach_tui.model import ToolCall, Verdict
+from reach_tui.model import Glance, ToolCall, Verdict
 from reach_tui.stores.reader import Reader, Scanned
 
 _FEW = 50  # sessions read before the index is asked: the newest ones, which no scan has seen yet
@@ -143,7 +144,7 @@ class _Search:
             if wanted:
                 yield from self._among(self.reader.calls([name for name in chunk if name in wanted]), wanted)
 
-    def _wants(self, call: ToolCall) -> bool:
+    def _wants(self, call: Glance) -> bool:
         tools = self.query.tools
         return call.key not in self.told and (not tools or bool(tools & {call.tool, call.target, call.shown_tool}))
 

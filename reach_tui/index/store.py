@@ -9,42 +9,42 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import NamedTuple, Self
+from zlib import crc32
+
+import msgspec
 
 from reach_tui import __version__
 from reach_tui.analyze.counts import SessionCounts
-from reach_tui.base.jsonio import as_int, as_object, dumps, loads
 from reach_tui.base.paths import cache_dir
 from reach_tui.base.sqlite import Connection, DatabaseError, open_owned
 from reach_tui.base.text import scrub_surrogates
+from reach_tui.index.digest import Digest, Kind, Page, decode_page, whole_key
 from reach_tui.index.freshness import Look
-from reach_tui.index.schema import COUNTS, FORMAT, IndexBroken, broken, checksum, create
-from reach_tui.model import Counts
+from reach_tui.index.schema import FORMAT, IndexBroken, broken, checksum, create, mark_of
+from reach_tui.model import Counts, Session
 from reach_tui.stores.reader import Reader
 
-_SESSION = (*COUNTS, "first_pass", "tools", "state")
 _OLD_SECONDS = 180 * 86_400
+_TOTALS = 4_000  # sums kept: those of a few selections from twenty thousand sessions
 FRESH = "fresh_as_of >= max(stale_since, ?)"
 """Condition for sessions that are fresh; its value is the number of the look that found everything stale."""
-CALL = (
-    "session", "key", "call_id", "step", "turn", "tool", "target", "flagged", "failed", "soft", "copied", "category",
-    "subcategory", "rule", "started_at", "duration_ms", "result_bytes", "text",
-)  # fmt: skip
-"""The columns of `call` that its checksum covers, in order."""
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(NamedTuple):
     """What the index knows about one session."""
 
     no: int
     fresh: bool
     unfinished: int
     state: str | None
+    about: int | None
+    mark: bytes | None
+    """A hash of its figures; None where there are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,29 +53,21 @@ class CallRow:
 
     session_id: str
     key: str
-    call_id: str
-    step: int | None
-    """Like times and `copied` None until the words are indexed, where a store is counted the faster way."""
-    turn: int
-    tool: str
-    target: str | None
-    flagged: bool | None
-    failed: bool | None
-    soft: bool
-    copied: bool | None
-    """A stored copy of another call."""
-    category: str | None
-    subcategory: str | None
-    rule: str | None
-    started_at: int | None
-    duration_ms: int | None
-    result_bytes: int | None
-    """None while there is no result."""
+    kind: Kind
 
-    @property
-    def hidden(self) -> bool:
-        """Failed, and the store does not say so."""
-        return self.failed is True and self.flagged is not True
+
+class _Sums(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    counts: Counts
+    tools: dict[str, tuple[int, int]]
+    first_pass: bool | None
+
+
+_sums = msgspec.msgpack.Decoder(_Sums)
+
+
+def about(session: Session) -> int:
+    """A checksum of what the figures take from a session's own row."""
+    return checksum(session.project, session.started_at, session.copy_of)
 
 
 def index_path(reader: Reader) -> Path:
@@ -116,7 +108,6 @@ class Index:
         self.epoch = 0
         """The number of the look that this run judges by."""
         self.floor = 0
-        self.names: dict[str, int] = {}
 
     @classmethod
     @contextmanager
@@ -183,7 +174,6 @@ class Index:
             yield
             self.commit()
         except BaseException:
-            self.names.clear()
             if self.connection.in_transaction:
                 self.connection.execute("ROLLBACK")
             raise
@@ -221,7 +211,7 @@ class Index:
         with self.guarded(), self.writing():
             self.epoch = int(self.meta("epoch") or 0) + 1
             self.set_meta("epoch", str(self.epoch))
-            self.connection.execute("DELETE FROM meta WHERE key = 'complete'")
+            self.connection.execute("DELETE FROM meta WHERE key IN ('complete', 'checked')")
             if look.changed is None:
                 self.floor = self.epoch
                 self.set_meta("floor", str(self.floor))
@@ -231,8 +221,10 @@ class Index:
             else:
                 self.set_meta("mark", look.mark)
 
-    def doubt(self, session_ids: Iterable[str]) -> None:
+    def doubt(self, session_ids: Collection[str]) -> None:
         """These sessions turned out to be stale."""
+        if not session_ids:
+            return
         with self.guarded(), self.writing():
             self.epoch = int(self.meta("epoch") or 0) + 1
             self.set_meta("epoch", str(self.epoch))
@@ -245,35 +237,44 @@ class Index:
             [(scrub_surrogates(name), self.epoch) for name in session_ids],
         )
 
-    def complete(self, fingerprint: str) -> None:
-        """Every session is fresh, as of the look with this fingerprint."""
+    def checked(self, fingerprint: str, complete: bool) -> None:
+        """What is marked fresh is so, as of the look with this fingerprint; `complete`: and that is every session."""
         with self.guarded(), self.writing():
             if self.meta("epoch") == str(self.epoch):
-                self.set_meta("complete", fingerprint)
-                if self.meta("first") is None:  # up to here newest sessions have the lowest numbers
-                    highest = self.connection.execute("SELECT coalesce(max(id), 0) FROM call").fetchone()[0]
-                    self.set_meta("first", str(highest))
+                self.set_meta("checked", fingerprint)
+                if complete:
+                    self.set_meta("complete", fingerprint)
 
     # Sessions
 
     def known(self) -> dict[str, Known]:
         """Every session of the index."""
+        query = f"SELECT id, no, {FRESH}, unfinished, state, about, mark, sums, fresh_as_of, crc FROM session"
+        found: dict[str, Known] = {}
         with self.guarded():
-            rows = self.connection.execute(
-                f"SELECT id, no, {FRESH}, unfinished, state FROM session", (self.floor,)
-            ).fetchall()
-        return {row[0]: Known(row[1], bool(row[2]), row[3] or 0, row[4]) for row in rows}
+            for row in self.connection.execute(query, (self.floor,)).fetchall():
+                name, no, fresh, unfinished, state, told, mark, sums, as_of, crc = row
+                if fresh and crc != _row_sum(name, as_of, unfinished, told, state, sums, mark):
+                    raise IndexBroken("changed bytes")
+                found[name] = Known(no, bool(fresh), unfinished or 0, state, told, mark)
+        return found
 
     def sums(self) -> Iterator[SessionCounts]:
         """The sums of the sessions that are fresh, those judged first before the others."""
+        picked = "id, fresh_as_of, unfinished, about, state, sums, mark, crc"
+        query = f"SELECT {picked} FROM session WHERE {FRESH} ORDER BY no"
         with self.guarded():
-            query = f"SELECT id, {', '.join(_SESSION)}, fresh_as_of, crc FROM session WHERE {FRESH} ORDER BY no"
-            for row in self.connection.execute(query, (self.floor,)).fetchall():
-                if row[-1] != checksum(*row[:-1]):
+            for *row, crc in self.connection.execute(query, (self.floor,)).fetchall():
+                if crc != _row_sum(*row):
                     raise IndexBroken("changed bytes")
-                *counts, first_pass, tools, _, _ = row[1:-1]
-                pairs = {name: (pair[0], pair[1]) for name, pair in _tools(tools).items()}
-                yield SessionCounts(row[0], Counts(*counts), pairs, None if first_pass is None else bool(first_pass))
+                one = _sums.decode(row[5])
+                yield SessionCounts(row[0], one.counts, one.tools, one.first_pass)
+
+    def holds(self, session_ids: Iterable[str]) -> bool:
+        """True if all of these are fresh."""
+        with self.guarded():
+            fresh = {row[0] for row in self.connection.execute(f"SELECT id FROM session WHERE {FRESH}", (self.floor,))}
+        return fresh.issuperset(session_ids)
 
     def forget(self, session_ids: Collection[str]) -> None:
         """Drop sessions that the store no longer has."""
@@ -281,92 +282,118 @@ class Index:
             for name in session_ids:
                 row = self.connection.execute("SELECT no FROM session WHERE id = ?", (name,)).fetchone()
                 if row is not None:
-                    self.connection.execute("DELETE FROM call WHERE session = ?", row)
-                    self.connection.execute("DELETE FROM session WHERE no = ?", row)
+                    for table in ("session", "page", "worded"):
+                        self.connection.execute(f"DELETE FROM {table} WHERE no = ?", row)
+                    self.connection.execute("DELETE FROM span WHERE session = ?", row)
 
-    def finish(self, session_no: int, sums: SessionCounts, state: str | None) -> None:
-        """Keep a session's sums; its calls are written."""
-        counts = [int(getattr(sums.counts, name)) for name in COUNTS]
-        first_pass = None if sums.first_pass is None else int(sums.first_pass)
-        values = [*counts, first_pass, dumps({name: list(pair) for name, pair in sums.tools.items()}), state]
+    def keep(self, digests: Sequence[Digest], states: Mapping[str, str], told: Mapping[str, int]) -> None:
+        """Keep what some sessions came to; `told`: their `about`, `states`: their rows'.
+
+        Left out are those of which a later look's outcome is there, and those whose id cannot be kept as it is.
+        """
+        with self.guarded(), self.writing():
+            execute = self.connection.execute
+            for one in digests:
+                name = one.session_id
+                if scrub_surrogates(name) != name or one.page is None:
+                    continue
+                row = execute("SELECT no, fresh_as_of FROM session WHERE id = ?", (name,)).fetchone()
+                if row is None:
+                    values = (name, self.epoch)
+                    insert = "INSERT INTO session (id, stale_since, fresh_as_of) VALUES (?, ?, -1)"
+                    row = (int(execute(insert, values).lastrowid or 0), -1)
+                if row[1] <= self.epoch:
+                    self._keep(row[0], one, states.get(name), told[name])
+
+    def _keep(self, no: int, one: Digest, state: str | None, told: int) -> None:
+        counts, page, figures = one.sums, one.page or b"", one.figures
+        try:
+            sums = msgspec.msgpack.encode(_Sums(counts.counts, counts.tools, counts.first_pass))
+        except (UnicodeError, OverflowError):
+            return
+        mark = None if figures is None else mark_of(figures)
+        unfinished = counts.counts.unfinished
+        crc = _row_sum(one.session_id, self.epoch, unfinished, told, state, sums, mark)
+        self.connection.execute(
+            "UPDATE session SET fresh_as_of = ?, unfinished = ?, about = ?, state = ?, sums = ?, mark = ?, crc = ? "
+            "WHERE no = ?",
+            (self.epoch, unfinished, told, state, sums, mark, crc, no),
+        )
+        self.connection.execute("INSERT OR REPLACE INTO page VALUES (?, ?, ?, ?)", (no, figures, page, crc32(page)))
+
+    def figures(self, numbers: Sequence[tuple[int, bytes]]) -> list[bytes]:
+        """The packed figures of sessions, each given by number and mark, in their order."""
         with self.guarded():
-            self.connection.execute(
-                f"UPDATE session SET {', '.join(f'{name} = ?' for name in _SESSION)}, crc = ?, fresh_as_of = ?, "
-                "last_id = (SELECT max(id) FROM call WHERE session = no) WHERE no = ?",
-                [*values, checksum(sums.session_id, *values, self.epoch), self.epoch, session_no],
-            )
+            marks = ",".join("?" * len(numbers))
+            query = f"SELECT no, figures FROM page WHERE no IN ({marks})"
+            found = dict(self.connection.execute(query, [no for no, _ in numbers]).fetchall())
+            packed = [found.get(no, b"") for no, _ in numbers]
+            if any(mark_of(one) != mark for one, (_, mark) in zip(packed, numbers, strict=True)):
+                raise IndexBroken("changed bytes")
+            return packed
+
+    def total(self, mark: bytes) -> bytes | None:
+        """The packed sum kept under the marks of what it is the sum of."""
+        with self.guarded():
+            row = self.connection.execute("SELECT figures, crc FROM total WHERE mark = ?", (mark,)).fetchone()
+            if row is not None and crc32(row[0], crc32(mark)) != row[1]:
+                raise IndexBroken("changed bytes")
+            return None if row is None else bytes(row[0])
+
+    def keep_total(self, mark: bytes, packed: bytes) -> None:
+        """Keep a sum; joins the open transaction."""
+        self.begin()
+        with self.guarded():
+            values = (mark, int(time.time()), packed, crc32(packed, crc32(mark)))
+            self.connection.execute("INSERT OR REPLACE INTO total VALUES (?, ?, ?, ?)", values)
+
+    def drop_old_totals(self) -> None:
+        """Keep the newest few thousand sums, and commit."""
+        with self.guarded():
+            if self.connection.in_transaction:
+                oldest = "SELECT mark FROM total ORDER BY used DESC LIMIT -1 OFFSET ?"
+                self.connection.execute(f"DELETE FROM total WHERE mark IN ({oldest})", (_TOTALS,))
+        self.commit()
 
     # Calls
 
-    def calls(self, session_ids: Iterable[str] | None = None) -> Iterator[CallRow]:
-        """The calls of the fresh sessions (or of these), session by session in order of their steps."""
+    def page(self, no: int) -> Page:
+        """The calls of a session."""
         with self.guarded():
-            names = self.all_names()
-            query = f"SELECT id, no FROM session WHERE {FRESH} ORDER BY no"
-            sessions = self.connection.execute(query, (self.floor,)).fetchall()
-            wanted = None if session_ids is None else frozenset(session_ids)
-            picked = f"SELECT {', '.join(CALL)}, crc FROM call WHERE session = ? ORDER BY step, id"
-            for session_id, no in sessions:
-                if wanted is None or session_id in wanted:
-                    for row in self.connection.execute(picked, (no,)).fetchall():
-                        yield _call_row(session_id, row, names)
-
-    def name(self, text: str | None) -> int | None:
-        """The number of a tool's, class's or rule's name; given on first use, inside a transaction."""
-        if text is None:
-            return None
-        if (number := self.names.get(text)) is None:
-            clean = scrub_surrogates(text)
-            self.connection.execute("INSERT OR IGNORE INTO name (text, crc) VALUES (?, ?)", (clean, checksum(clean)))
-            number = int(self.connection.execute("SELECT no FROM name WHERE text = ?", (clean,)).fetchone()[0])
-            self.names[text] = number
-        return number
-
-    def all_names(self) -> dict[int, str]:
-        """The names by number."""
-        found: dict[int, str] = {}
-        for number, text, crc in self.connection.execute("SELECT no, text, crc FROM name"):
-            if crc != checksum(text):
+            row = self.connection.execute("SELECT calls, crc FROM page WHERE no = ?", (no,)).fetchone()
+            if row is None or crc32(row[0]) != row[1]:
                 raise IndexBroken("changed bytes")
-            found[number] = text
-        return found
+            return decode_page(row[0])
+
+    def pages(self, session_ids: Iterable[str] | None = None) -> Iterator[tuple[str, Page]]:
+        """The fresh sessions (or those of these) with their calls."""
+        wanted = None if session_ids is None else frozenset(session_ids)
+        for name, one in self.known().items():
+            if one.fresh and (wanted is None or name in wanted):
+                yield name, self.page(one.no)
+
+    def calls(self, session_ids: Iterable[str] | None = None) -> Iterator[CallRow]:
+        """The calls of the fresh sessions (or of these), session by session in order."""
+        for name, page in self.pages(session_ids):
+            for number, key in zip(page.numbers, page.keys, strict=True):
+                yield CallRow(name, whole_key(name, key), page.kinds[number])
+
+    # Numbers of calls in the full text
+
+    def next_number(self) -> int:
+        """The number that the next call gets."""
+        return int(self.meta("next") or 1)
+
+    def take_numbers(self, count: int, session_no: int) -> int:
+        """The first of some numbers for calls of a session, one after another; joins the open transaction."""
+        first = self.next_number()
+        self.connection.execute("INSERT INTO span VALUES (?, ?)", (first, session_no))
+        self.set_meta("next", str(first + count))
+        return first
 
 
-def _tools(text: str) -> dict[str, tuple[int, int]]:
-    found: dict[str, tuple[int, int]] = {}
-    for name, pair in as_object(loads(text)).items():
-        if not isinstance(pair, list) or len(pair) != 2:
-            raise IndexBroken("changed bytes")
-        found[name] = (as_int(pair[0]) or 0, as_int(pair[1]) or 0)
-    return found
-
-
-def _call_row(session_id: str, row: tuple[Any, ...], names: dict[int, str]) -> CallRow:
-    if row[-1] != checksum(*row[:-1]):
-        raise IndexBroken("changed bytes")
-    one = dict(zip(CALL, row, strict=False))
-
-    def name(column: str) -> str | None:
-        number = one[column]
-        if number is not None and number not in names:
-            raise IndexBroken("a name is missing")
-        return None if number is None else names[number]
-
-    def truth(column: str) -> bool | None:
-        return None if one[column] is None else bool(one[column])
-
-    return CallRow(
-        session_id, whole_key(session_id, one["key"]), one["call_id"], one["step"], one["turn"], name("tool") or "",
-        name("target"), truth("flagged"), truth("failed"), bool(one["soft"]), truth("copied"), name("category"),
-        name("subcategory"), name("rule"), one["started_at"], one["duration_ms"], one["result_bytes"],
-    )  # fmt: skip
-
-
-def short_key(session_id: str, key: str) -> str:
-    """A call's key without the session's id that most begin with."""
-    return key[len(session_id) :] if key.startswith(f"{session_id}/") else f"={key}"
-
-
-def whole_key(session_id: str, short: str) -> str:
-    """The key behind a `short_key`."""
-    return short[1:] if short.startswith("=") else session_id + short
+def _row_sum(
+    name: str, as_of: int, unfinished: int, told: int, state: str | None, sums: bytes, mark: bytes | None
+) -> int:
+    """The checksum of a row of `session`."""
+    return crc32(sums, checksum(name, as_of, unfinished, told, state, mark))

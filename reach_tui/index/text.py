@@ -14,7 +14,7 @@ from zlib import crc32
 
 from reach_tui.base.jsonio import JsonValue, shallow
 from reach_tui.base.text import clean, inline
-from reach_tui.model import ToolCall
+from reach_tui.model import Glance
 
 CLIP = 2048
 """Characters of the head and of the tail of arguments and result that the index holds."""
@@ -48,7 +48,7 @@ def _scalar(value: JsonValue) -> str:
     return "" if value is None else str(value)
 
 
-def text_mark(call: ToolCall) -> int:
+def text_mark(call: Glance) -> int:
     """A checksum of what is searched of a call: another number means another text.
 
     Arguments stand still once there is a result, so they count only before.
@@ -59,12 +59,12 @@ def text_mark(call: ToolCall) -> int:
     return crc32((text if len(text) <= CLIP else text[:_EDGE] + text[-_EDGE:]).encode("utf-8", "replace"), len(text))
 
 
-def indexed_text(call: ToolCall) -> str:
+def indexed_text(call: Glance) -> str:
     """What the full text index gets of a call."""
     return spaced("\n".join(_clipped(text) for text in texts_of(call).values()))
 
 
-def texts_of(call: ToolCall) -> dict[str, str]:
+def texts_of(call: Glance) -> dict[str, str]:
     """What is searched of a call by its place, without escape sequences: they would stick to the words."""
     result = call.result.text if call.result else ""
     return {"result": _visible(result), "arguments": _visible(arguments_text(call.arguments))}
@@ -108,7 +108,7 @@ class Words:
     def __init__(self, words: Iterable[str]) -> None:
         self.words = tuple(word for word in (folded(one).strip() for one in words) if word)
 
-    def place(self, call: ToolCall) -> tuple[str, str] | None:
+    def place(self, call: Glance) -> tuple[str, str] | None:
         """Where the first word stands (`result` or `arguments`) and an excerpt; None if a word is missing."""
         texts = texts_of(call)
         plain = {where: folded(text) for where, text in texts.items()}

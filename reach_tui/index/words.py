@@ -1,25 +1,44 @@
-"""The full text part of an index: filled after the verdicts, session by session, and asked for what may hold words."""
+"""The full text part of an index: filled after the verdicts, session by session, and asked for what may hold words.
+
+Each call gets a number on its first time, which is its row in `words`; numbers of a session are given in spans. A call
+whose text changed gets a new one: `words` forgets nothing, what it finds under old numbers is left out.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator
+from collections import OrderedDict
+from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
+from zlib import crc32
 
-from reach_tui.index.scanner import EXACT, Judge, by_session, exact_facts
-from reach_tui.index.schema import IndexBroken, checksum
-from reach_tui.index.store import CALL, FRESH, Index, whole_key
+import msgspec
+
+from reach_tui.index.digest import Judge, Page, short_key, whole_key
+from reach_tui.index.schema import IndexBroken
+from reach_tui.index.store import FRESH, Index
 from reach_tui.index.text import indexed_text, text_mark
-from reach_tui.model import ToolCall
-from reach_tui.stores.reader import Reader
+from reach_tui.model import Glance
+from reach_tui.stores.reader import Reader, Scanned, told
 
-_KEY = CALL.index("key")
 _AT_ONCE = 40  # sessions read at a time
 _COMMIT_SECONDS = 0.25
 _WASTE = 50_000  # entries of calls that are gone, over twice those that are there, before all is indexed anew
 _BATCH = 20
 """Candidates looked at first; then twice as many each time."""
 _LARGEST_BATCH = 640
+_PAGES = 256  # sessions kept in mind while candidates are told
+
+
+class Worded(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """The calls of a session whose words are in the index: short key, number, mark of the text."""
+
+    keys: list[str]
+    numbers: list[int]
+    marks: list[int]
+
+
+_worded = msgspec.msgpack.Decoder(Worded)
 
 
 def index_words(reader: Reader, engine: Judge) -> Iterator[tuple[int, int]]:
@@ -38,77 +57,92 @@ def index_words(reader: Reader, engine: Judge) -> Iterator[tuple[int, int]]:
                 _fill(reader, index, chunk)
                 done += len(chunk)
                 yield done, total
+            with index.guarded(), index.writing():
+                if index.meta("first") is None:  # up to here newest sessions have the lowest numbers
+                    index.set_meta("first", str(index.next_number() - 1))
     except IndexBroken:
         return
 
 
 def _waiting(index: Index) -> list[str]:
-    query = f"SELECT id FROM session WHERE {FRESH} AND last_id > coalesce(words_to, 0) ORDER BY no"
+    query = (
+        f"SELECT s.id FROM session s LEFT JOIN worded w ON w.no = s.no WHERE {FRESH} "
+        "AND coalesce(w.as_of, -1) < s.fresh_as_of ORDER BY s.no"
+    )
     with index.guarded():
         return [row[0] for row in index.connection.execute(query, (index.floor,))]
 
 
 def _drop_waste(index: Index) -> None:
-    live, highest = index.connection.execute("SELECT count(*), coalesce(max(id), 0) FROM call").fetchone()
-    if highest > 3 * live + _WASTE:
+    if index.next_number() <= _WASTE:
+        return
+    live = sum(len(_read(row).numbers) for row in index.connection.execute("SELECT no, calls, crc FROM worded"))
+    if index.next_number() > 3 * live + _WASTE:
         index.connection.execute("INSERT INTO words (words) VALUES ('delete-all')")
-        index.connection.execute("UPDATE session SET words_to = NULL")
+        index.connection.execute("DELETE FROM worded")
+        index.connection.execute("DELETE FROM span")
+        index.connection.execute("DELETE FROM meta WHERE key IN ('first', 'next')")
 
 
 def _fill(reader: Reader, index: Index, names: list[str]) -> None:
     """Index the calls of some sessions that are not yet; each session in the transaction that says so."""
-    waiting: dict[str, tuple[object, ...]] = {}
+    with index.guarded():
+        marks = ",".join("?" * len(names))
+        rows = index.connection.execute(f"SELECT id, no, fresh_as_of FROM session WHERE id IN ({marks})", names)
+        places = {name: (no, as_of) for name, no, as_of in rows.fetchall()}  # before the calls are read
     begun = time.monotonic()
-    for session_id, calls in by_session(reader.calls(names), names):
-        index.begin()
-        waiting = _open(index, session_id)
-        for call in calls:
-            row = waiting.pop(call.key, None)
-            if row is not None:
-                _add(index, call, row)
-        _close(index, session_id)
-        if time.monotonic() - begun > _COMMIT_SECONDS:
-            index.commit()
-            begun = time.monotonic()
+    for session_id, calls in _calls(reader, names):
+        if session_id in places:
+            index.begin()
+            _word(index, session_id, *places[session_id], calls)
+            if time.monotonic() - begun > _COMMIT_SECONDS:
+                index.commit()
+                begun = time.monotonic()
     index.commit()
 
 
-def _open(index: Index, session_id: str) -> dict[str, tuple[object, ...]]:
-    """The rows of a session's calls that are not indexed yet, by key: number, then the columns in order."""
-    query = (
-        f"SELECT c.id, {', '.join(f'c.{name}' for name in CALL)} FROM session s JOIN call c ON c.session = s.no "
-        "WHERE s.id = ? AND c.id > coalesce(s.words_to, 0)"
-    )
+def _calls(reader: Reader, names: list[str]) -> Iterator[tuple[str, Sequence[Glance]]]:
+    found = reader.scan(names) if isinstance(reader, Scanned) else (told(name, reader.steps(name)) for name in names)
+    return ((one.session_id, one.calls) for one in found)
+
+
+def _word(index: Index, session_id: str, no: int, as_of: int, calls: Sequence[Glance]) -> None:
+    """A session's words: those of new calls and of changed ones."""
+    execute = index.connection.execute
     with index.guarded():
-        rows = index.connection.execute(query, (session_id,)).fetchall()
-    return {whole_key(session_id, row[1 + _KEY]): row for row in rows}
+        row = execute("SELECT no, calls, crc FROM worded WHERE no = ?", (no,)).fetchone()
+        before = Worded([], [], []) if row is None else _read(row)
+        known = {
+            key: (number, mark) for key, number, mark in zip(before.keys, before.numbers, before.marks, strict=True)
+        }
+        keys = [short_key(session_id, call.key) for call in calls]
+        marks = [text_mark(call) for call in calls]
+        old = [known.get(key, (0, -1)) for key in keys]
+        new = [place for place, (_, mark) in enumerate(old) if mark != marks[place]]
+        numbers = [number for number, _ in old]
+        if new:
+            first = index.take_numbers(len(new), no)
+            for number, place in enumerate(new, first):
+                numbers[place] = number
+            bodies = ((numbers[place], indexed_text(calls[place]).replace("\0", " ")) for place in new)
+            index.connection.executemany("INSERT INTO words (rowid, body) VALUES (?, ?)", bodies)
+        try:
+            packed = msgspec.msgpack.encode((keys, numbers, marks))
+        except UnicodeError:  # keys that cannot be kept: found by reading
+            return
+        execute("INSERT OR REPLACE INTO worded VALUES (?, ?, ?, ?)", (no, as_of, packed, crc32(packed)))
 
 
-def _add(index: Index, call: ToolCall, row: tuple[object, ...]) -> None:
-    """A call's words, and what counting it the faster way left out; nothing if its text is another by now."""
-    values = dict(zip(CALL, row[1:], strict=True))
-    if values["text"] != text_mark(call):
-        return
-    with index.guarded():
-        index.connection.execute(
-            "INSERT INTO words (rowid, body) VALUES (?, ?)", (row[0], indexed_text(call).replace("\0", " "))
-        )
-        if values["step"] is None:
-            values.update(zip(EXACT, exact_facts(call), strict=True))
-            changed = (*(values[name] for name in EXACT), checksum(*values.values()), row[0])
-            index.connection.execute(
-                f"UPDATE call SET {', '.join(f'{n} = ?' for n in EXACT)}, crc = ? WHERE id = ?", changed
-            )
-
-
-def _close(index: Index, session_id: str) -> None:
-    with index.guarded():
-        index.connection.execute("UPDATE session SET words_to = last_id WHERE id = ?", (session_id,))
+def _read(row: tuple[int, bytes, int]) -> Worded:
+    if crc32(row[1]) != row[2]:
+        raise IndexBroken("changed bytes")
+    found: Worded = _worded.decode(row[1])
+    return found
 
 
 def ready_sessions(index: Index) -> set[str]:
     """The fresh sessions whose words are in the index."""
-    query = f"SELECT id FROM session WHERE {FRESH} AND coalesce(last_id, 0) <= coalesce(words_to, 0)"
+    query = f"SELECT s.id FROM session s JOIN worded w ON w.no = s.no WHERE {FRESH} AND w.as_of >= s.fresh_as_of"
     with index.guarded():
         return {row[0] for row in index.connection.execute(query, (index.floor,))}
 
@@ -120,30 +154,68 @@ def candidates(
 
     `tools` and `failed` narrow by what the index knows. Raises `IndexBroken`, also for a query FTS5 refuses.
     """
-    where, values = "words MATCH ?", [query]
-    if failed:
-        where += " AND c.failed = 1"
-    if tools:
-        with index.guarded():
-            numbers = ",".join(str(no) for no, text in index.all_names().items() if text in tools) or "NULL"
-        where += f" AND (c.tool IN ({numbers}) OR c.target IN ({numbers}))"
+    found = _Found(index, frozenset(tools), failed)
     with index.guarded():
-        first = index.meta("first") or str(2**62)
+        first = int(index.meta("first") or 2**62)
     picked = (
-        "SELECT s.id, c.key FROM words w JOIN call c ON c.id = w.rowid JOIN session s ON s.no = c.session "
-        f"WHERE {where} AND w.rowid"
+        "SELECT rowid, (SELECT session FROM span WHERE first <= words.rowid ORDER BY first DESC LIMIT 1) FROM words "
+        "WHERE words MATCH ? AND rowid"
     )
     size = _BATCH
-    for sql in (f"{picked} > {int(first)} ORDER BY w.rowid DESC", f"{picked} <= {int(first)} ORDER BY w.rowid"):
+    for sql in (f"{picked} > {first} ORDER BY rowid DESC", f"{picked} <= {first} ORDER BY rowid"):
         with index.guarded():
-            cursor = index.connection.execute(sql, values)
+            cursor = index.connection.execute(sql, (query,))
         while True:
             with index.guarded():
                 rows = cursor.fetchmany(size)
             if not rows:
                 break
             size = min(2 * size, _LARGEST_BATCH)
-            found: dict[str, set[str]] = {}
-            for session_id, key in rows:
-                found.setdefault(session_id, set()).add(whole_key(session_id, key))
-            yield found
+            yield found.keys(rows)
+
+
+class _Found:
+    """From numbers of calls to their keys."""
+
+    def __init__(self, index: Index, tools: frozenset[str], failed: bool) -> None:
+        self.index = index
+        self.tools = tools
+        self.failed = failed
+        self._sessions: OrderedDict[int, tuple[str, dict[int, str]]] = OrderedDict()
+
+    def keys(self, rows: Sequence[tuple[int, int | None]]) -> dict[str, set[str]]:
+        """The calls still there that may be wanted, by session."""
+        found: dict[str, set[str]] = {}
+        for number, session in rows:
+            if session is None:
+                continue
+            name, by_number = self._session(session)
+            if (key := by_number.get(number)) is not None:
+                found.setdefault(name, set()).add(key)
+        return found
+
+    def _session(self, no: int) -> tuple[str, dict[int, str]]:
+        if no not in self._sessions:
+            if len(self._sessions) >= _PAGES:
+                self._sessions.popitem(last=False)
+            self._sessions[no] = self._load(no)
+        return self._sessions[no]
+
+    def _load(self, no: int) -> tuple[str, dict[int, str]]:
+        query = "SELECT s.id, w.no, w.calls, w.crc FROM session s JOIN worded w ON w.no = s.no WHERE s.no = ?"
+        with self.index.guarded():
+            row = self.index.connection.execute(query, (no,)).fetchone()
+            if row is None:
+                return "", {}
+            worded = _read(row[1:])
+            wanted = self._wanted(self.index.page(no)) if self.tools or self.failed else None
+        pairs = zip(worded.numbers, worded.keys, strict=True)
+        return row[0], {number: whole_key(row[0], key) for number, key in pairs if wanted is None or key in wanted}
+
+    def _wanted(self, page: Page) -> set[str]:
+        """Short keys of the calls that the index knows to be of these tools, and failed."""
+        kinds = [
+            (not self.failed or kind.failed is True) and (not self.tools or bool(self.tools & {kind.tool, kind.target}))
+            for kind in page.kinds
+        ]
+        return {key for key, number in zip(page.keys, page.numbers, strict=True) if kinds[number]}

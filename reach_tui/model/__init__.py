@@ -1,6 +1,6 @@
 """The canonical trace model: session, step, tool call, result, route, candidate, slot, verdict, label."""
 
-from reach_tui.model.call import Result, ToolCall
+from reach_tui.model.call import Glance, Result, ToolCall
 from reach_tui.model.label import Label
 from reach_tui.model.route import Candidate, Route, Slot, Thresholds
 from reach_tui.model.session import Counts, Session, Tokens
@@ -11,6 +11,7 @@ __all__ = [
     "Candidate",
     "Counts",
     "Evidence",
+    "Glance",
     "Label",
     "Result",
     "Route",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar, Protocol
 
 from reach_tui.base.jsonio import JsonValue
 from reach_tui.model.route import Route, Slot
@@ -57,7 +58,88 @@ class ToolCall:
     problem: str | None = None
     """Why this row is not whole: broken arguments, conflicting double write …"""
 
+    plain: ClassVar[bool] = False
+
+    @property
+    def text(self) -> str | None:
+        """The result's text."""
+        return None if self.result is None else self.result.text
+
+    @property
+    def exit_code(self) -> int | None:
+        """What the store says, as far as it says it under the shared name."""
+        code = self.metadata.get("exit_code")
+        return code if isinstance(code, int) else None
+
+    def whole(self) -> ToolCall:
+        """The call itself; see `Glance`."""
+        return self
+
     @property
     def shown_tool(self) -> str:
         """`wrapper→tool` where the call goes through a wrapper, else the tool."""
         return f"{self.tool}→{self.target}" if self.target else self.tool
+
+
+class Glance(Protocol):
+    """A call as far as counting looks at it; its reader may leave the rest in the row until `whole` asks for it.
+
+    Every `ToolCall` is one. `step` may be 0; times are in the whole call only.
+    """
+
+    @property
+    def key(self) -> str:
+        """As in `ToolCall`, like all that follow without a word."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def session_id(self) -> str: ...
+
+    @property
+    def tool(self) -> str: ...
+
+    @property
+    def target(self) -> str | None: ...
+
+    @property
+    def shown_tool(self) -> str: ...
+
+    @property
+    def arguments(self) -> JsonValue: ...
+
+    @property
+    def flagged(self) -> bool | None: ...
+
+    @property
+    def result(self) -> Result | None: ...
+
+    @property
+    def text(self) -> str | None: ...
+
+    @property
+    def exit_code(self) -> int | None: ...
+
+    @property
+    def step(self) -> int: ...
+
+    @property
+    def turn(self) -> int: ...
+
+    @property
+    def route(self) -> Route | None: ...
+
+    @property
+    def copy_of(self) -> str | None: ...
+
+    @property
+    def problem(self) -> str | None: ...
+
+    @property
+    def plain(self) -> bool:
+        """True: the store calls it a success, its arguments are an object, and nothing it keeps about how the call
+        ended (a time limit, an interruption, a notice) matters beside text and exit code. False says nothing."""
+
+    def whole(self) -> ToolCall:
+        """The call with everything the store keeps of it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from reach_tui.model.call import ToolCall
+from reach_tui.model.call import Glance
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,6 @@ class Verdict:
         return self.failed is False and self.subcategory == "check_reported"
 
 
-def is_hidden(call: ToolCall, verdict: Verdict) -> bool:
+def is_hidden(call: Glance, verdict: Verdict) -> bool:
     """A failure that the store does not call one."""
     return verdict.failed is True and call.flagged is not True

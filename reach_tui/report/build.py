@@ -9,6 +9,7 @@ from reach_tui.analyze.classes import Classes, avoidable, avoidable_by_seed
 from reach_tui.analyze.guards import AFTER, ANY, FLAG, SAME, TRUTH, Firing
 from reach_tui.analyze.health import Health
 from reach_tui.analyze.intervals import share
+from reach_tui.analyze.labelled import LabelCounts
 from reach_tui.analyze.metrics import Metrics
 from reach_tui.analyze.rates import ToolCounts
 from reach_tui.analyze.stale_edits import StaleEdits
@@ -30,6 +31,7 @@ from reach_tui.report.model import (
     ToolRow,
     Views,
 )
+from reach_tui.report.spans import over_time
 from reach_tui.taxonomy import Taxonomy, default
 
 _FIXES = 5
@@ -37,9 +39,9 @@ _SHOWN = 200  # characters of evidence
 _READ_FIRST = "read again before each edit"
 
 
-def build(tally: Tally, scope: Scope, taxonomy: Taxonomy | None = None) -> Report:
+def build(tally: Tally, scope: Scope, taxonomy: Taxonomy | None = None, labels: LabelCounts | None = None) -> Report:
     """The report on everything in `tally`. Tools come by their failures, then by name."""
-    taxonomy = taxonomy or default()
+    taxonomy, labels = taxonomy or default(), labels or LabelCounts()
     causes = tally.attribution.failures
     guards = tally.guards
     return Report(
@@ -62,6 +64,7 @@ def build(tally: Tally, scope: Scope, taxonomy: Taxonomy | None = None) -> Repor
         analyzer=Views(guards.analyzer[FLAG], guards.analyzer[TRUTH]),
         causes=_by_reach(causes),
         cause_classes=_by_class(causes),
+        over_time=over_time(tally.over_time),
         session_causes=_by_class(tally.attribution.sessions),
         recovered_sessions=tally.attribution.recovered,
         success_path=_success_path(tally),
@@ -71,7 +74,8 @@ def build(tally: Tally, scope: Scope, taxonomy: Taxonomy | None = None) -> Repor
             if count
         ),
         fixes=_fixes(tally, taxonomy),
-        metrics=_metrics(tally.metrics),
+        labels=labels,
+        metrics=_metrics(tally.metrics, labels),
         conventions=_conventions(tally.health),
         health=_health(tally.health),
     )
@@ -146,11 +150,14 @@ def _fixes(tally: Tally, taxonomy: Taxonomy) -> tuple[Fix, ...]:
     return tuple(sorted(fixes, key=lambda fix: (-fix.count, fix.tool, fix.what))[:_FIXES])
 
 
-def _metrics(found: Metrics) -> tuple[MetricRow, ...]:
-    unknown = "needs a person's or the user's judgement of each task: no trace says it"
+def _metrics(found: Metrics, labels: LabelCounts) -> tuple[MetricRow, ...]:
+    unknown = "needs a person's or the user's judgement of each task: no trace says it, and no session is labelled"
+    judged = "of the sessions that people labelled: not a failure"
     routes = "" if found.routed else "no store in scope records routing decisions"
     return (
-        MetricRow("end_to_end_success", None, None, None, unknown),
+        MetricRow("end_to_end_success", labels.success, labels.sessions, share(labels.success, labels.sessions), judged)
+        if labels.sessions
+        else MetricRow("end_to_end_success", None, None, None, unknown),
         MetricRow(
             "first_pass", found.first_pass, found.sessions, share(found.first_pass, found.sessions),
             "sessions without a failed or unanswered call and without a clarification",

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from reach_tui.analyze.attribution import CAUSES
 from reach_tui.analyze.classes import Avoidable
 from reach_tui.analyze.rates import ToolCounts
 from reach_tui.base.clock import to_iso
 from reach_tui.report.compare import Change, Comparison
 from reach_tui.report.model import CauseRow, Report, Scope, StaleRow, ToolRow, Views
+from reach_tui.report.spans import starts_on
 
 _DIGITS = 6
 
@@ -32,6 +34,20 @@ def record(report: Report, comparison: Comparison | None = None) -> Json:
         },
         "attribution": [_cause(row, short=True) for row in report.causes],
         "attribution_classes": [_cause(row) for row in report.cause_classes],
+        "over_time": {
+            "span": report.over_time.span,
+            "rows": [
+                {
+                    "start": starts_on(row.start),
+                    "ended": row.ended,
+                    "failed": row.failed,
+                    "hidden": row.hidden,
+                    "rate_failed": rounded(row.share),
+                    **dict(zip(CAUSES, row.causes, strict=True)),
+                }
+                for row in report.over_time.rows
+            ],
+        },
         "attribution_sessions": [_cause(row) for row in report.session_causes],
         "recovered_sessions": report.recovered_sessions,
         "success_path": [
@@ -66,6 +82,12 @@ def record(report: Report, comparison: Comparison | None = None) -> Json:
             }
             for fix in report.fixes
         ],
+        "labels": {
+            "calls": report.labels.calls,
+            "disagree": report.labels.disagree,
+            "open": report.labels.open,
+            "sessions": report.labels.sessions,
+        },
         "metrics": [
             {
                 "metric": row.metric,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from reach_tui.analyze.classes import Avoidable
+from reach_tui.analyze.labelled import LabelCounts
 from reach_tui.analyze.rates import ToolCounts
 
 ROOTS, ALL = "roots", "all"
@@ -151,6 +152,29 @@ class MetricRow:
 
 
 @dataclass(frozen=True, slots=True)
+class SpanRow:
+    """Failures of the sessions begun in one span of time, by whose reach ended."""
+
+    start: int
+    """Of the span, UTC, ms."""
+    ended: int
+    failed: int
+    hidden: int
+    share: float | None
+    causes: tuple[int, ...]
+    """Failed calls by reach, in the order of `CAUSES`."""
+
+
+@dataclass(frozen=True, slots=True)
+class OverTimeRows:
+    """Spans without a gap from the first session to the last; empty where no session has a time."""
+
+    span: str
+    """day, week (from Monday) or month."""
+    rows: tuple[SpanRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class HealthRow:
     """Something about the data that a reader of the figures should know."""
 
@@ -185,12 +209,14 @@ class Report:
     """Failures by reach."""
     cause_classes: tuple[CauseRow, ...]
     """Failures by reach and level-1 class."""
+    over_time: OverTimeRows
     session_causes: tuple[CauseRow, ...]
     """Sessions with an unrecovered failure, by the cause of the decisive one."""
     recovered_sessions: int
     success_path: tuple[SuccessRow, ...]
     loops: tuple[LoopRow, ...]
     fixes: tuple[Fix, ...]
+    labels: LabelCounts
     metrics: tuple[MetricRow, ...]
     conventions: tuple[ConventionRow, ...]
     health: tuple[HealthRow, ...]

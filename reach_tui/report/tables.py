@@ -6,9 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from reach_tui.analyze.attribution import CAUSES
+from reach_tui.analyze.intervals import share
 from reach_tui.base.text import one_line
 from reach_tui.report.compare import Change, Comparison
 from reach_tui.report.model import CauseRow, ClassRow, Report, Scope, StaleRow, ToolRow
+from reach_tui.report.spans import spark, starts_on
 
 _CUT = 160
 _CLASSES = 6  # in the one line of a tool's classes
@@ -153,6 +156,37 @@ def _failures(report: Report) -> Table:
     return _causes("Attribution of failures", report.cause_classes, "Each failed call by its class.")
 
 
+def time_line(report: Report, width: int = 60) -> str:
+    """`▁▂▅█ by week from 2026-01-05, highest 5.2 %`: the failure rate over time; empty for less than two spans."""
+    rows = report.over_time.rows
+    if len(rows) < 2:
+        return ""
+    highest = max((row.share for row in rows if row.share is not None), default=None)
+    line = spark([row.share for row in rows], width)
+    return f"{line}  by {report.over_time.span} from {starts_on(rows[0].start)}, highest {percent(highest)}"
+
+
+def _over_time(report: Report) -> Table:
+    found = report.over_time
+    rows = [
+        (starts_on(row.start), cell(row.ended), cell(row.failed), percent(row.share), cell(row.hidden),
+         *map(cell, row.causes))
+        for row in found.rows
+    ]  # fmt: skip
+    head = (found.span, "ended", "failed", "rate", "hidden", *CAUSES)
+    note = "By the start of the session (UTC): ended calls, failures, and by whose reach ended."
+    return Table("Attribution over time", head, tuple(rows) if len(rows) > 1 else (), frozenset(range(1, 9)), note)
+
+
+def _labels(report: Report) -> Table:
+    found = report.labels
+    if not found.calls:
+        return Table("Labels", (), ())
+    note = "People's labels of calls in scope, and how many contradict today's verdict on whether the call failed."
+    row = (cell(found.calls), cell(found.disagree), percent(share(found.disagree, found.calls), 1), cell(found.open))
+    return Table("Labels", ("labels", "disagree", "share", "without a verdict"), (row,), frozenset(range(4)), note)
+
+
 def _sessions(report: Report) -> Table:
     note = (
         "Sessions by their first failure that was never recovered from; "
@@ -194,7 +228,8 @@ def _health(report: Report) -> Table:
 
 
 _TABLES: tuple[Callable[[Report], Table], ...] = (
-    _classes, _avoidable, _stale, _guards, _failures, _sessions, _success_path, _loops, _metrics, _health,
+    _classes, _avoidable, _stale, _guards, _failures, _over_time, _sessions, _success_path, _loops, _labels, _metrics,
+    _health,
 )  # fmt: skip
 
 

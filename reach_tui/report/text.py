@@ -19,6 +19,7 @@ from reach_tui.report.tables import (
     headline,
     percent,
     tables,
+    time_line,
 )
 
 WIDTH = 120
@@ -45,7 +46,8 @@ def render(report: Report, comparison: Comparison | None = None, width: int = WI
 
 def _after(report: Report) -> Iterator[str]:
     first = "three guards", "      ".join(guards_lines(report))
-    for name, text in [first, *zip_longest(["fix first"], fix_lines(report), fillvalue="")]:
+    line = "over time", time_line(report)
+    for name, text in [first, line, *zip_longest(["fix first"], fix_lines(report), fillvalue="")]:
         if text:
             yield f"{name:<14}{text}"
 

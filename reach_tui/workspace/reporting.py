@@ -1,19 +1,22 @@
-"""Feeds the report: sessions in scope are read one by one, judged, and added up."""
+"""Feeds the report: the sessions in scope, from the side index, and from the store what it does not know."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from reach_tui import __version__
 from reach_tui.analyze import health
+from reach_tui.analyze.labelled import LabelCounts, label_counts
 from reach_tui.analyze.pairs import Wanted, originals
-from reach_tui.analyze.tally import Tally, of_session
-from reach_tui.base.errors import UsageError
-from reach_tui.model import Session, ToolCall
+from reach_tui.analyze.tally import Tally
+from reach_tui.base.errors import StoreError, UsageError
+from reach_tui.index.digest import judged, tally_of
+from reach_tui.index.totals import tallied, tallied_tools, verdicts
+from reach_tui.model import Glance, Session
 from reach_tui.report.build import build
 from reach_tui.report.jsonout import record
 from reach_tui.report.model import ROOTS, Report, Scope, StoreScope
@@ -49,10 +52,14 @@ class Selection:
         if not tools:
             return originals
 
-        def one_of_the_tools(call: ToolCall) -> bool:
+        def one_of_the_tools(call: Glance) -> bool:
             return originals(call) and not tools.isdisjoint((call.tool, call.shown_tool, call.target))
 
         return one_of_the_tools
+
+    def uses(self, shown: str) -> bool:
+        """True for a tool (`tool`, or `tool→target`) whose calls are counted."""
+        return not set(self.tools).isdisjoint((shown, *shown.split("→")))
 
 
 @dataclass(slots=True)
@@ -65,29 +72,47 @@ class Collector:
     _stores: dict[Source, Counter[str]] = field(default_factory=dict)
     _first: int | None = None
     _last: int | None = None
+    _labels: LabelCounts = field(default_factory=LabelCounts)
 
-    def tallies(self, source: Source) -> Iterator[Tally]:
-        """The sessions of a source in scope, each added to the sums and given back. Raises `StoreError`."""
-        sums = self._stores.setdefault(source, Counter())
+    def tallies(self, source: Source) -> Iterator[str]:
+        """Add up the sessions of a source in scope; gives the id of each that has to be read. Raises `StoreError`."""
+        self._stores.setdefault(source, Counter())
         sessions = list(source.reader.sessions())
-        self.tally += Tally(health=health.of_sessions(sessions))
-        engine, wanted = self.workspace.engine, self.selection.wanted()
-        for session in sessions:
-            if not self.selection.takes(session):
-                continue
-            steps = list(source.reader.steps(session.id))
-            pairs = [(step.call, engine.judge(step.call)) for step in steps if step.call is not None]
-            one = of_session(session, pairs, [step for step in steps if step.call is None], wanted)
-            self.tally += one
-            sums["sessions"] += one.sessions
-            sums["calls"] += one.rates.total.calls
-            self._see(session.started_at)
-            yield one
+        self.tally.include(Tally(health=health.of_sessions(sessions)))
+        chosen = [session for session in sessions if self.selection.takes(session)]
+        try:
+            total = yield from self._total(source, chosen)
+        except StoreError:  # what can be read before it breaks off counts; then the error comes again
+            for session in chosen:
+                for one in judged(source.reader, self.workspace.engine, [session]):
+                    self._add(source, tally_of(one, self.selection.wanted()), [session])
+                    yield session.id
+        else:
+            self._add(source, total, chosen)
+            self._labels += self._agreement(source, chosen)
 
-    def _see(self, start: int | None) -> None:
-        if start is not None:
-            self._first = start if self._first is None else min(self._first, start)
-            self._last = start if self._last is None else max(self._last, start)
+    def _total(self, source: Source, chosen: list[Session]) -> Generator[str, None, Tally]:
+        reader, engine, selection = source.reader, self.workspace.engine, self.selection
+        if selection.tools:
+            return (yield from tallied_tools(reader, engine, chosen, selection.wanted(), selection.uses))
+        return (yield from tallied(reader, engine, chosen))
+
+    def _add(self, source: Source, total: Tally, sessions: Sequence[Session]) -> None:
+        self.tally.include(total)
+        sums = self._stores[source]
+        sums["sessions"] += total.sessions
+        sums["calls"] += total.rates.total.calls
+        starts = [session.started_at for session in sessions if session.started_at is not None]
+        self._first = min((one for one in (self._first, *starts) if one is not None), default=None)
+        self._last = max((one for one in (self._last, *starts) if one is not None), default=None)
+
+    def _agreement(self, source: Source, chosen: Sequence[Session]) -> LabelCounts:
+        """The labels in force on sessions in scope, held against today's verdicts."""
+        by_id = {session.id: session for session in chosen}
+        labels = [one for one in self.workspace.labels_in_force(source) if one.session_id in by_id]
+        labelled = [by_id[name] for name in {one.session_id for one in labels if one.call_key is not None}]
+        known = verdicts(source.reader, self.workspace.engine, labelled)
+        return label_counts(labels, known, self.selection.uses if self.selection.tools else None)
 
     def report(self) -> Report:
         """The report on everything added so far."""
@@ -110,7 +135,7 @@ class Collector:
             taxonomy=f"{taxonomy.id} {taxonomy.version}",
             tool_version=__version__,
         )
-        return build(self.tally, scope, taxonomy)
+        return build(self.tally, scope, taxonomy, self._labels)
 
 
 def saved_report(path: Path) -> Mapping[str, Any] | None:

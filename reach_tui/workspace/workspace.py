@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reach_tui import __version__
-from reach_tui.analyze.counts import Tally
 from reach_tui.base.clock import now_ms
+from reach_tui.base.errors import StoreError
 from reach_tui.base.hashing import content_hash
 from reach_tui.base.paths import labels_file
-from reach_tui.model import Label, Result, StepKind, ToolCall
+from reach_tui.model import Label, Result, Session, ToolCall
 from reach_tui.workspace.judged import JudgedCall, JudgedSession, JudgedStep, SessionCounts
 from reach_tui.workspace.opening import Opening
 from reach_tui.workspace.settings import Settings
@@ -135,24 +135,28 @@ class Workspace:
 
     def judged_sessions(self, source: Source) -> Iterator[JudgedSession]:
         """Every session with its sums (reads all its steps). Raises `StoreError`."""
+        from reach_tui.index.totals import counted
+
         labelled = self.labelled_counts(source)
-        for session in source.reader.sessions():
-            yield JudgedSession(session, self.session_counts(source, session.id), labelled.get(session.id, 0))
+        sessions = list(source.reader.sessions())
+        counts = counted(source.reader, self.engine, sessions)
+        known: dict[str, SessionCounts] = {}
+        broken = False
+        for session in sessions:
+            try:
+                while not broken and session.id not in known and (one := next(counts, None)) is not None:
+                    known[one.session_id] = one
+            except StoreError:  # what can be read before it breaks off is told; then the error comes again
+                broken = True
+            sums = known.pop(session.id, None) or self.session_counts(source, session.id)
+            yield JudgedSession(session, sums, labelled.get(session.id, 0))
 
     def session_counts(self, source: Source, session_id: str) -> SessionCounts:
         """The sums of one session, from its steps. Raises `StoreError`."""
-        engine = self.engine
-        turns = unreadable = 0
-        clarified = False
-        total = Tally()
-        for step in source.reader.steps(session_id):
-            turns += step.kind is StepKind.USER and not step.inherited
-            unreadable += step.kind is StepKind.RAW
-            clarified |= step.route is not None and step.route.decision == "clarify"
-            if step.call is not None:
-                total.add(step.call, engine.judge(step.call))
-        sums = total.of(session_id, turns, unreadable)
-        return replace(sums, first_pass=False) if clarified and sums.first_pass else sums
+        from reach_tui.index.digest import counts_of, judged
+
+        (one,) = judged(source.reader, self.engine, [Session(source.kind, session_id)])
+        return counts_of(one)
 
     # Labels
 
@@ -185,6 +189,11 @@ class Workspace:
             if known is None or by == self.by or (known.by != self.by and label.at > known.at):
                 chosen[key] = label
         return chosen
+
+    def labels_in_force(self, source: Source) -> list[Label]:
+        """Every label in force on a source's kind of store, whoever gave it."""
+        store = self._existing_store(source)
+        return store.all_in_force(source.kind) if store else []
 
     def labelled_counts(self, source: Source) -> dict[str, int]:
         """How many calls of each session are labelled."""

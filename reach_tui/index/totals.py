@@ -1,0 +1,184 @@
+"""What many sessions come to, from the index: figures of the report, summed a group of sessions at a time.
+
+A group's sum is kept under a hash of what its sessions' figures are, so it holds as long as none of them changes, for
+any report that counts the group whole. The order stays the sessions' own: sums of figures keep first examples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+from reach_tui.analyze.counts import SessionCounts
+from reach_tui.analyze.pairs import Wanted
+from reach_tui.analyze.tally import Tally
+from reach_tui.index import figures
+from reach_tui.index.digest import Judge, counts_of, digests, judged, tally_of, whole_key
+from reach_tui.index.scanner import Digester, State, attempts, chunks, judge_sessions
+from reach_tui.index.schema import IndexBroken, mark_of
+from reach_tui.index.store import Index, Known, about
+from reach_tui.model import Session
+from reach_tui.stores.reader import Reader
+
+GROUP = 64
+"""Sessions summed up in one; counted from the oldest, so that new ones change the last group only."""
+
+
+def counted(
+    reader: Reader, engine: Judge, sessions: Sequence[Session], digester: Digester = digests
+) -> Iterator[SessionCounts]:
+    """The sums of these sessions, each once, the fresh ones first. Raises `StoreError`."""
+    wanted = {session.id for session in sessions}
+
+    def with_index(index: Index) -> Iterator[SessionCounts]:
+        state = State.of(reader, index)
+        stale = state.settled(sessions)
+        for sums in index.sums():
+            if sums.session_id in state.fresh:
+                yield sums
+        yield from judge_sessions(reader, engine, index, stale, digester)
+        state.settle()
+
+    for sums in attempts(reader, engine, with_index):
+        if sums.session_id in wanted:
+            wanted.discard(sums.session_id)
+            yield sums
+    for chunk in chunks([session for session in sessions if session.id in wanted]):
+        yield from map(counts_of, judged(reader, engine, chunk))
+
+
+def tallied(
+    reader: Reader, engine: Judge, sessions: Sequence[Session], digester: Digester = digests
+) -> Generator[str, None, Tally]:
+    """The figures of these sessions in their order; gives the id of each that has to be judged. Raises `StoreError`."""
+    result: list[Tally] = []
+
+    def with_index(index: Index) -> Iterator[str]:
+        state = State.of(reader, index)
+        for sums in judge_sessions(reader, engine, index, state.settled(sessions), digester):
+            yield sums.session_id
+        state.settle()
+        result.append(_sum(reader, engine, index, sessions))
+
+    yield from attempts(reader, engine, with_index)
+    if result:
+        return result[-1]
+    total = Tally()
+    for chunk in chunks(sessions):
+        found = {}
+        for one in judged(reader, engine, chunk):
+            found[one.session.id] = tally_of(one)
+            yield one.session.id
+        _include(total, [found[session.id] for session in chunk if session.id in found])
+    return total
+
+
+def tallied_tools(
+    reader: Reader, engine: Judge, sessions: Sequence[Session], wanted: Wanted, uses: Callable[[str], bool]
+) -> Generator[str, None, Tally]:
+    """The same of `wanted` calls: sessions without a tool that is in use are taken from the index, the others read."""
+    sums: dict[str, SessionCounts] = {}
+    for one in counted(reader, engine, sessions):
+        sums[one.session_id] = one
+        yield one.session_id
+    without = {name for name, one in sums.items() if not any(map(uses, one.tools))}
+    kept = _each(reader, engine, [session for session in sessions if session.id in without])
+    total = Tally()
+    for chunk in chunks(sessions):
+        found = {name: kept[name].without_calls() for name in (session.id for session in chunk) if name in kept}
+        for read in judged(reader, engine, [session for session in chunk if session.id not in kept]):
+            found[read.session.id] = tally_of(read, wanted)
+        _include(total, [found[session.id] for session in chunk if session.id in found])
+    return total
+
+
+def verdicts(reader: Reader, engine: Judge, sessions: Sequence[Session]) -> dict[str, tuple[str, bool | None]]:
+    """Tool as shown and verdict of every call of these sessions, by key. Raises `StoreError`."""
+    found: dict[str, tuple[str, bool | None]] = {}
+    told: set[str] = set()
+
+    def with_index(index: Index) -> Iterator[None]:
+        for name, page in index.pages([session.id for session in sessions]):
+            told.add(name)
+            for number, key in zip(page.numbers, page.keys, strict=True):
+                found[whole_key(name, key)] = page.kinds[number].shown_tool, page.kinds[number].failed
+        yield None
+
+    for _ in attempts(reader, engine, with_index) if sessions else ():
+        pass
+    for one in judged(reader, engine, [session for session in sessions if session.id not in told]):
+        found.update((call.key, (call.shown_tool, verdict.failed)) for call, verdict in one.pairs)
+    return found
+
+
+def _include(total: Tally, more: Iterable[Tally]) -> None:
+    for one in more:
+        total.include(one)
+
+
+def _each(reader: Reader, engine: Judge, sessions: Sequence[Session]) -> dict[str, Tally]:
+    """The figures of each of these sessions that the index has."""
+    found: dict[str, Tally] = {}
+
+    def with_index(index: Index) -> Iterator[None]:
+        for run in _runs(index.known(), sessions):
+            if not isinstance(run, Session):
+                for (session, _, _), packed in zip(run, index.figures([item[1:] for item in run]), strict=True):
+                    found[session.id] = _decoded(packed)
+        yield None
+
+    for _ in attempts(reader, engine, with_index):
+        pass
+    return found
+
+
+Item: TypeAlias = tuple[Session, int, bytes]
+"""A session whose figures the index has, with its number and mark."""
+
+
+def _sum(reader: Reader, engine: Judge, index: Index, sessions: Sequence[Session]) -> Tally:
+    total = Tally()
+    for run in _runs(index.known(), sessions):
+        if isinstance(run, Session):  # changed since, or nothing that can be kept
+            _include(total, map(tally_of, judged(reader, engine, [run])))
+        else:
+            total.include(_group(index, run))
+    index.drop_old_totals()
+    return total
+
+
+def _runs(known: Mapping[str, Known], sessions: Sequence[Session]) -> Iterator[list[Item] | Session]:
+    """The sessions in their order: in groups where the index has their figures, else one by one."""
+    group: list[Item] = []
+    for place, session in enumerate(sessions):
+        one = known.get(session.id)
+        if one is None or not one.fresh or one.mark is None or one.about != about(session):
+            if group:
+                yield group
+            yield session
+            group = []
+            continue
+        group.append((session, one.no, one.mark))
+        if (len(sessions) - place - 1) % GROUP == 0:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
+def _group(index: Index, run: Sequence[Item]) -> Tally:
+    mark = mark_of(*(mark for _, _, mark in run))
+    if (packed := index.total(mark)) is not None:
+        return _decoded(packed)
+    total = Tally()
+    _include(total, map(_decoded, index.figures([item[1:] for item in run])))
+    if (packed := figures.encode(total)) is not None:
+        index.keep_total(mark, packed)
+    return total
+
+
+def _decoded(packed: bytes) -> Tally:
+    try:
+        return figures.decode(packed)
+    except ValueError as error:
+        raise IndexBroken("changed bytes") from error

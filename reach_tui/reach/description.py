@@ -25,7 +25,8 @@ _ELSEWHERE = re.compile(
     r"\b(?:use|call|try|prefer|see|switch to|go to|instead|by)\b|用|调用|改用|请走|先查|使用|选择|转", re.IGNORECASE
 )
 _NAMED = re.compile(
-    r"(?:\b(?:use|call|prefer|switch to)\b|用|调用|使用)\s*(?:the\s+)?[`\"']?([A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+)",
+    r"(?:\b(?:use|call|prefer|switch to)\b|用|调用|使用)\s*(?:the\s+)?[`\"']?"
+    r"([A-Za-z][A-Za-z0-9]*(?:[_.:/\-]+[A-Za-z0-9]+)*)",
     re.IGNORECASE,
 )
 
@@ -60,5 +61,5 @@ def sentences(description: str, own: str, tools: Collection[str]) -> list[Senten
 
 
 def named_as_tools(description: str) -> list[str]:
-    """Names in snake_case that the description tells to use, in order."""
-    return _NAMED.findall(description)
+    """Names with an underscore that the description tells to use, in order: no plain word has one."""
+    return [name for name in _NAMED.findall(description) if "_" in name]

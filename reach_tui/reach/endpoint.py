@@ -1,14 +1,16 @@
-"""Scores by a model behind an OpenAI-compatible endpoint (extra `reach-tui[reach]`). Nothing is sent unless one is made.
+"""Scores by a model behind an OpenAI-compatible endpoint (extra `reach-tui[reach]`); without one nothing is sent.
 
 Scores are kept under the hash of model and prompt, so that a replay repeats exactly and sends nothing.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 import re
 import threading
+import time
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -77,8 +79,8 @@ class ScoreCache:
 class EndpointScorer:
     """Asks a chat model for scores. `token` is asked for each request; what it returns is neither kept nor told.
 
-    `replay`: only kept scores; nothing is sent, and what is not kept raises `ScoringFailed`. Raises `ConfigError` for an
-    address that is none, or that carries a password.
+    `replay`: only kept scores; nothing is sent, and what is not kept raises `ScoringFailed`. Raises `ConfigError` for
+    an address that is none or carries a password, and where httpx is not installed.
     """
 
     def __init__(
@@ -96,6 +98,8 @@ class EndpointScorer:
             raise ConfigError("not an http or https address", "reranking endpoint", "for example https://host/v1")
         if parts.username or parts.password:
             raise ConfigError("the address carries a password", "reranking endpoint", "hand it over as `token`")
+        if not replay:
+            _httpx()
         self.name = f"endpoint {model}"
         self.cache = cache or ScoreCache()
         self.replay = replay
@@ -110,12 +114,19 @@ class EndpointScorer:
         if kept is not None:
             return kept
         httpx = _httpx()
+        content, deadline = bytearray(), time.monotonic() + self._timeout_s
         try:
-            with httpx.Client(timeout=self._timeout_s, verify=_trust()) as client:
-                answer = client.post(self._url, headers=self._headers(), json=self._body(prompt))
+            with (
+                httpx.Client(timeout=self._timeout_s, verify=_trust()) as client,
+                client.stream("POST", self._url, headers=self._headers(), json=self._body(prompt)) as answer,
+            ):
+                for part in answer.iter_bytes():
+                    _take(content, part)
+                    if time.monotonic() > deadline:
+                        raise ScoringFailed(f"no whole answer within {self._timeout_s:g} s")
         except httpx.HTTPError as error:
             raise ScoringFailed(f"no answer ({type(error).__name__})") from error
-        return self._keep(key, answer.status_code, answer.content, tools)
+        return self._keep(key, answer.status_code, bytes(content), tools)
 
     async def score_async(self, intent: str, tools: Sequence[ToolSpec]) -> Sequence[Candidate]:
         """`score` without holding up the event loop."""
@@ -123,12 +134,20 @@ class EndpointScorer:
         if kept is not None:
             return kept
         httpx = _httpx()
+        content = bytearray()
         try:
-            async with httpx.AsyncClient(timeout=self._timeout_s, verify=_trust()) as client:
-                answer = await client.post(self._url, headers=self._headers(), json=self._body(prompt))
+            async with (
+                asyncio.timeout(self._timeout_s),
+                httpx.AsyncClient(timeout=self._timeout_s, verify=_trust()) as client,
+                client.stream("POST", self._url, headers=self._headers(), json=self._body(prompt)) as answer,
+            ):
+                async for part in answer.aiter_bytes():
+                    _take(content, part)
+        except TimeoutError as error:
+            raise ScoringFailed(f"no whole answer within {self._timeout_s:g} s") from error
         except httpx.HTTPError as error:
             raise ScoringFailed(f"no answer ({type(error).__name__})") from error
-        return self._keep(key, answer.status_code, answer.content, tools)
+        return self._keep(key, answer.status_code, bytes(content), tools)
 
     def _look_up(self, intent: str, tools: Sequence[ToolSpec]) -> tuple[str, str, Sequence[Candidate] | None]:
         prompt = prompt_of(intent, tools)
@@ -173,8 +192,6 @@ def read_scores(content: bytes, names: Sequence[str]) -> list[Candidate]:
 
     Raises `ScoringFailed` where there is no array of names and numbers from 0 to 1, or none for these tools.
     """
-    if len(content) > LARGEST_ANSWER:
-        raise ScoringFailed("the answer is larger than 1 MiB")
     try:
         text = _message(loads(content))
         found = _ARRAY.search(text)
@@ -193,6 +210,12 @@ def read_scores(content: bytes, names: Sequence[str]) -> list[Candidate]:
     if not chosen:
         raise ScoringFailed("the answer scores none of the tools")
     return chosen
+
+
+def _take(content: bytearray, part: bytes) -> None:
+    content += part
+    if len(content) > LARGEST_ANSWER:
+        raise ScoringFailed(f"the answer is larger than {LARGEST_ANSWER >> 20} MiB")
 
 
 def _message(answer: JsonValue) -> str:

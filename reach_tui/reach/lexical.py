@@ -3,8 +3,8 @@
 **The score.** Each term of the question has a weight, its rarity in the registry (BM25's idf). Each tool has for each
 term a presence between 0 and 1 (BM25F's saturated frequency over name, samples, description and parameters). The sum of
 weight times presence, divided by the sum of weights, is the *coverage*: BM25 as a share of the most that any tool could
-reach for this question. The score is the geometric mean of the coverage and of the tool's standing (its coverage divided
-by the best tool's). So for the best tool the score is the root of its coverage:
+reach for this question. The score is the geometric mean of the coverage and of the tool's standing, its coverage
+divided by the best tool's. So for the best tool the score is the root of its coverage:
 
 - 0.75 means that it accounts for 56 % of what was asked, by weight;
 - 0.5 means 25 %: three quarters of what was asked are nobody's business here, "no such capability";
@@ -16,7 +16,7 @@ Nothing is trained; the constants below say how much a field counts, and a regis
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from math import log, sqrt
 
@@ -55,42 +55,60 @@ class LexicalIndex:
 
     def __init__(self, tools: Sequence[ToolSpec]) -> None:
         self.names = [tool.name for tool in tools]
-        bags = _bags(tools)
-        count = len(bags)
-        in_tools = Counter(term for bag in bags for term in bag)
-        self._rarity = {term: _rarity(term, df, count) for term, df in in_tools.items()}
-        self._count = count
-        lengths = [sum(bag.values()) for bag in bags]
-        mean = sum(lengths) / count if count else 1.0
+        self.spelled: dict[str, str] = {}
+        """Each term as it first stands in the registry."""
+        self._bags = _bags(tools, self.spelled)
+        self._count = len(tools)
+        in_tools = Counter(term for bag in self._bags for term in bag)
+        self._rarity = {term: _rarity(term, df, self._count) for term, df in in_tools.items()}
+        lengths = [sum(bag.values()) for bag in self._bags]
+        mean = sum(lengths) / self._count if any(lengths) else 1.0
+        self._damping = [SATURATION * (1 - LENGTH + LENGTH * length / mean) for length in lengths]
         self._postings: dict[str, list[tuple[int, float]]] = {}
-        for index, bag in enumerate(bags):
-            damping = SATURATION * (1 - LENGTH + LENGTH * lengths[index] / (mean or 1.0))
-            for term in sorted(bag):
-                presence = bag[term] / (bag[term] + damping)
-                self._postings.setdefault(term, []).append((index, presence * self._rarity[term]))
-        self._counters = [
-            [
-                _weighted(set(terms(sample.utterance)), self._rarity)
-                for sample in tool.sample_calls
-                if sample.counter_example
-            ]
-            for tool in tools
-        ]
+        for index in range(self._count):
+            for term, weight in self._weights(index).items():
+                self._postings.setdefault(term, []).append((index, weight))
+        self._counters: list[tuple[int, float]] = []
+        self._in_counters: dict[str, list[int]] = {}
+        for index, tool in enumerate(tools):
+            for sample in tool.sample_calls:
+                if sample.counter_example:
+                    self._add_counter(index, sample.utterance)
 
-    def scores(self, text: str) -> list[float]:
-        """The score of each tool, in the tools' order, 0..1."""
-        return self._scores(self._question(text))
+    def scores(self, text: str, forget: int | None = None) -> list[float]:
+        """The score of each tool, in the tools' order, 0..1; `forget`: as if that tool had no sample with this text."""
+        question = self._question(text)
+        covered = self._covered(question)
+        if forget is not None:
+            mentions = Counter(terms(text))
+            covered[forget] = sum(self._weight(forget, term, SAMPLE * mentions[term]) for term in question.weights)
+        return self._scores(question, covered, range(self._count))
 
     def candidates(self, text: str, k: int, among: Collection[str] | None = None) -> list[Candidate]:
         """The best `k` tools with a score above 0, by falling score, then by name; `among`: only these."""
         question = self._question(text)
-        scores = self._scores(question, among)
-        order = sorted((-score, self.names[index], index) for index, score in enumerate(scores) if score > 0)[:k]
+        chosen = [index for index, name in enumerate(self.names) if among is None or name in among]
+        scores = self._scores(question, self._covered(question), chosen)
+        order = sorted((-scores[index], self.names[index], index) for index in chosen if scores[index] > 0)[:k]
         return [Candidate(name, -score, self._reason(question, index)) for score, name, index in order]
 
-    def words(self, index: int) -> dict[str, float]:
-        """The terms of one tool with their weight in it, for comparing tools."""
-        return {term: weight for term, postings in self._postings.items() for at, weight in postings if at == index}
+    def weights(self) -> list[dict[str, float]]:
+        """The terms of each tool with their weight in it, for comparing tools."""
+        return [self._weights(index) for index in range(self._count)]
+
+    def _weights(self, index: int) -> dict[str, float]:
+        return {term: self._weight(index, term) for term in sorted(self._bags[index])}
+
+    def _weight(self, index: int, term: str, less: float = 0.0) -> float:
+        """Rarity times presence; `less`: with so much of the frequency taken away."""
+        frequency = max(0.0, self._bags[index].get(term, 0.0) - less)
+        return frequency / (frequency + self._damping[index]) * self._rarity[term] if frequency else 0.0
+
+    def _add_counter(self, index: int, utterance: str) -> None:
+        known = {term for term in terms(utterance) if term in self._rarity}
+        for term in known:
+            self._in_counters.setdefault(term, []).append(len(self._counters))
+        self._counters.append((index, sum(self._rarity[term] ** 2 for term in sorted(known))))
 
     def _question(self, text: str) -> _Question:
         spelled: dict[str, str] = {}
@@ -99,40 +117,43 @@ class LexicalIndex:
         weights = {term: self._rarity.get(term) or UNKNOWN * _rarity(term, 0, self._count) for term in spelled}
         return _Question(weights, spelled, sum(weights.values()))
 
-    def _scores(self, question: _Question, among: Collection[str] | None = None) -> list[float]:
-        covered = [0.0] * len(self.names)
+    def _covered(self, question: _Question) -> list[float]:
+        covered = [0.0] * self._count
         for term in question.weights:
             for index, weight in self._postings.get(term, ()):
                 covered[index] += weight
-        if question.total <= 0:
-            return covered
-        found = [
-            index for index, amount in enumerate(covered) if amount and (among is None or self.names[index] in among)
-        ]
-        for index in found:
-            if self._counters[index]:
-                covered[index] *= 1 - COUNTER * self._likeness(question, index) ** 3
-        best = max((covered[index] for index in found), default=0.0)
-        scores = [0.0] * len(covered)
-        for index in found:
-            scores[index] = round(min(1.0, covered[index] / sqrt(best * question.total)), 6)
+        for index, likeness in self._likenesses(question).items():
+            covered[index] *= 1 - COUNTER * likeness**3
+        return covered
+
+    def _likenesses(self, question: _Question) -> dict[int, float]:
+        """How far the question is one of a tool's counter-examples: weighted cosine, the highest, by tool."""
+        shared: dict[int, float] = {}
+        for term, weight in question.weights.items():
+            for counter in self._in_counters.get(term, ()):
+                shared[counter] = shared.get(counter, 0.0) + weight * weight
+        size = sum(weight * weight for weight in question.weights.values())
+        found: dict[int, float] = {}
+        for counter, amount in shared.items():
+            index, counter_size = self._counters[counter]
+            found[index] = max(found.get(index, 0.0), min(1.0, amount / sqrt(size * counter_size)))
+        return found
+
+    def _scores(self, question: _Question, covered: list[float], chosen: Iterable[int]) -> list[float]:
+        """The geometric mean of coverage and standing, for the chosen tools; 0 for all others."""
+        scores = [0.0] * self._count
+        chosen = [index for index in chosen if covered[index] > 0]
+        scale = sqrt(max((covered[index] for index in chosen), default=0.0) * question.total)
+        for index in chosen:
+            scores[index] = round(min(1.0, covered[index] / scale), 6)
         return scores
 
-    def _likeness(self, question: _Question, index: int) -> float:
-        """How far the question is one of the tool's counter-examples: weighted cosine, the highest."""
-        highest = 0.0
-        for counter in self._counters[index]:
-            shared = sum(weight * weight for term, weight in question.weights.items() if term in counter)
-            if shared:
-                size = sum(w * w for w in question.weights.values()) * sum(w * w for w in counter.values())
-                highest = max(highest, shared / sqrt(size))
-        return highest
-
     def _reason(self, question: _Question, index: int) -> str:
-        found = [
-            (-weight, term) for term in question.weights for at, weight in self._postings.get(term, ()) if at == index
-        ]
-        return "words: " + ", ".join(question.spelled[term] for _, term in sorted(found)[:_REASONS])
+        """The words that count most; single characters only where there is nothing else."""
+        found = sorted((-self._weight(index, term), term) for term in question.weights if term in self._bags[index])
+        whole = [term for _, term in found if len(term) > 1]
+        chosen = whole or [term for _, term in found]
+        return "words: " + ", ".join(question.spelled[term] for term in chosen[:_REASONS])
 
 
 def _rarity(term: str, in_tools: int, tools: int) -> float:
@@ -141,34 +162,27 @@ def _rarity(term: str, in_tools: int, tools: int) -> float:
     return rarity * SINGLE if len(term) == 1 else rarity
 
 
-def _weighted(found: set[str], rarity: dict[str, float]) -> dict[str, float]:
-    return {term: rarity[term] for term in sorted(found) if term in rarity}
+def _bags(tools: Sequence[ToolSpec], spelled: dict[str, str]) -> list[dict[str, float]]:
+    """For each tool its terms with their weighted frequency; `spelled` gathers how they are written."""
 
+    def add(name: str, text: str, weight: float) -> None:
+        for term, letters in spelled_terms(text) if weight else ():
+            bags[name][term] = bags[name].get(term, 0.0) + weight
+            spelled.setdefault(term, letters)
 
-def _bags(tools: Sequence[ToolSpec]) -> list[dict[str, float]]:
-    """For each tool its terms with their weighted frequency."""
     names = {tool.name for tool in tools}
     bags: dict[str, dict[str, float]] = {tool.name: {} for tool in tools}
     for tool in tools:
-        bag = bags[tool.name]
-        _add(bag, tool.name, NAME)
-        for sentence in sentences(tool.description, tool.name, names):
-            weight = (
-                ELSEWHERE if sentence.elsewhere else LIMIT if sentence.limit else INPUT if sentence.input else PURPOSE
-            )
-            _add(bag, sentence.text, weight)
+        add(tool.name, tool.name, NAME)
+        for part in sentences(tool.description, tool.name, names):
+            weight = ELSEWHERE if part.elsewhere else LIMIT if part.limit else INPUT if part.input else PURPOSE
+            add(tool.name, part.text, weight)
         for name, schema in tool.properties.items():
-            _add(bag, name, PARAMETER)
-            _add(bag, str(schema.get("description", "")), PARAMETER)
+            add(tool.name, name, PARAMETER)
+            add(tool.name, str(schema.get("description", "")), PARAMETER)
         for sample in tool.sample_calls:
             if not sample.counter_example:
-                _add(bag, sample.utterance, SAMPLE)
+                add(tool.name, sample.utterance, SAMPLE)
             elif sample.use_instead in bags:
-                _add(bags[sample.use_instead], sample.utterance, LENT)
+                add(sample.use_instead, sample.utterance, LENT)
     return [bags[tool.name] for tool in tools]
-
-
-def _add(bag: dict[str, float], text: str, weight: float) -> None:
-    if weight:
-        for term in terms(text):
-            bag[term] = bag.get(term, 0.0) + weight

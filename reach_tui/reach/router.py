@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import is_
 
-from reach_tui.base.errors import ConfigError
+from reach_tui.base.errors import ConfigError, ReachError
 from reach_tui.base.jsonio import JsonValue
 from reach_tui.base.text import scrub_surrogates
 from reach_tui.model import Candidate, Route, Thresholds
@@ -253,7 +253,7 @@ def _of_rules(matches: Sequence[RuleMatch]) -> tuple[Candidate, ...]:
 
 def _told(name: str, error: Exception) -> str:
     """Why keywords stand in. Of a stranger's exception only the kind is told and logged: its text may hold secrets."""
-    if isinstance(error, ScoringFailed):
+    if isinstance(error, ScoringFailed | ReachError):
         return f"{name}: {error}"
     _log.warning("%s failed with %s; routing goes on with keywords", name, type(error).__name__)
     return f"{name}: {type(error).__name__}"

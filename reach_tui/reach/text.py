@@ -93,4 +93,6 @@ def _words(piece: str) -> Iterator[tuple[str, str]]:
         if word.isdigit():
             yield f"#{len(word)}", part
         elif word not in STOPWORDS:
-            yield stem(word[:_LONGEST_WORD].removesuffix("'s")), part
+            term = stem(word[:_LONGEST_WORD].removesuffix("'s"))
+            if term not in STOPWORDS:
+                yield term, part

@@ -14,6 +14,8 @@ from posixpath import basename, normpath
 from reach_tui.base.jsonio import JsonValue, as_int
 from reach_tui.model import Evidence, Verdict
 
+FAMILIES = frozenset(("read", "search", "edit", "web"))
+"""Those about whose text something can be said; JSON is looked at in every family."""
 _HEAD = 4000  # characters of a result that are looked at
 _FEW = 3  # numbered lines that make a gutter
 _PATHS = ("filePath", "file_path", "path", "filename", "file", "absolute_path", "target_file")
@@ -98,7 +100,7 @@ def _absolute(path: str) -> bool:
 
 def _other_file(arguments: Mapping[str, JsonValue], head: str, start: int) -> Contradiction | None:
     frame, asked = _FRAME.match(head), _text(arguments, _PATHS)
-    if not frame or not asked:
+    if not frame or not asked or frame[1] == asked:
         return None
     if basename(_plain(frame[1])) == basename(_plain(asked)) or asked.rstrip("/\\").endswith("."):
         return None
@@ -145,11 +147,17 @@ def _outside(arguments: Mapping[str, JsonValue], head: str, start: int) -> Contr
         return None
     folder = _plain(asked)
     name = basename(folder)
-    listed = [found for found in _LISTED.finditer(head) if _absolute(found[1])]
-    if not listed or not name:
+    if not name:
         return None
-    # a folder reached by a link keeps its name somewhere in the path
-    if any(_plain(found[1]).startswith(folder) or name in _plain(found[1]).split("/") for found in listed):
+    listed: list[re.Match[str]] = []
+    for found in _LISTED.finditer(head):
+        if _absolute(found[1]):
+            # a folder reached by a link keeps its name somewhere in the path
+            path = _plain(found[1])
+            if path.startswith(folder) or name in path.split("/"):
+                return None
+            listed.append(found)
+    if not listed:
         return None
     return Contradiction(
         "search.outside_path", "Nothing it lists lies in the folder that was asked for.", "upstream_error",

@@ -12,10 +12,11 @@ from reach_tui.detect import checks, contradictions, envelope, verdicts
 from reach_tui.detect.case import STRONG, Case
 from reach_tui.detect.codes import class_of_exit
 from reach_tui.detect.matcher import Hit, Matcher, Window, evidence_span, window
+from reach_tui.detect.quick import FINE, FINE_CONTENT, Quick
 from reach_tui.detect.rule_files import load
 from reach_tui.detect.rules import Family, RuleSet
 from reach_tui.detect.wrappers import Body, unwrap
-from reach_tui.model import Evidence, ToolCall, Verdict
+from reach_tui.model import Evidence, Glance, ToolCall, Verdict
 
 RULES = Path(__file__).with_name("rules")
 """The rule files shipped with the package."""
@@ -26,21 +27,20 @@ _EDIT = "edit"
 _SHORT = 4000  # characters of an unknown tool's answer that may be read as a known one's
 _BEGINNING = 200
 _REST = 700  # characters of a long message that still tell its class
-_FINE = Verdict(False, 0.9)
-_FINE_CONTENT = Verdict(False, 0.97)
 _UNANSWERED = Verdict(None, 0.0)
 
 
 class Desk:
     """A family's rules, ready to be asked."""
 
-    __slots__ = ("argument_rules", "family", "matcher", "nature")
+    __slots__ = ("argument_rules", "family", "matcher", "nature", "quick")
 
     def __init__(self, family: Family) -> None:
         self.family = family
         self.nature = family.nature
         self.matcher = Matcher(family.rules)
         self.argument_rules = tuple(rule for rule in family.rules if rule.where == "arguments")
+        self.quick = Quick(family, self.matcher) if family.id != _FALLBACK else None
 
 
 class Engine:
@@ -57,8 +57,16 @@ class Engine:
         """Hash of the rules: verdicts cached under another version are stale."""
         return self.rules.version
 
-    def judge(self, call: ToolCall) -> Verdict:
-        """The verdict on one call."""
+    def judge(self, call: Glance) -> Verdict:
+        """The verdict on one call; the whole of it is looked at only if it is not plainly fine."""
+        if call.plain:
+            desk = self._by_tool.get(call.tool) or self._desk(call.tool, call.arguments)
+            quick = desk.quick
+            if quick is not None and (verdict := quick.fine(call)):
+                return verdict
+        return self._judge(call.whole())
+
+    def _judge(self, call: ToolCall) -> Verdict:
         desk = self._desk(call.tool, call.arguments)
         result = call.result
         text = result.text if result is not None else ""
@@ -207,7 +215,7 @@ class Engine:
         if case.body.start > 0 and not case.own_text.strip() and case.nature == "content":
             words = "The frame of an answer came back with nothing in it."
             return Verdict(None, 0.5, "upstream_error", "bad_response", "store.empty_frame", None, words)
-        return _FINE_CONTENT if case.nature == "content" else _FINE
+        return FINE_CONTENT if case.nature == "content" else FINE
 
     # -- one way each
 

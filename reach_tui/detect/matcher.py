@@ -14,8 +14,9 @@ WINDOWS = {"content": (700, 0), "edit": (2000, 600), "answer": (2000, 1000), "lo
 """Characters at the head and at the tail that are looked at, by nature: content is judged by how it begins alone."""
 _GAP = "\n\0\n"  # between head and tail, so that nothing matches across
 _HITS = 40
-_BUDGETS = (16 << 20, 32 << 20, 64 << 20, 256 << 20)
-"""Bytes for a compiled set and its cached states: the least that holds the set, so that a scan stays small."""
+_BUDGETS = (32 << 20, 64 << 20, 256 << 20)
+"""Bytes for a compiled set and its cached states: the least that holds the set. With 16 MB the shell's states are thrown
+away and made anew all the time: four times as long."""
 _EVIDENCE = 300
 _FIELD = re.compile(r"\{(\w+)\}")
 
@@ -44,6 +45,14 @@ def window(text: str, start: int, end: int, nature: str) -> Window:
         stop = min(end, start + head + tail)
         return Window(text[start:stop], stop - start, start, stop)
     return Window(text[start : start + head] + _GAP + text[end - tail : end], head, start, end - tail)
+
+
+def windowed(text: str, end: int, nature: str) -> str:
+    """The text of `window` over `text[:end]`."""
+    head, tail = WINDOWS[nature]
+    if end <= head + tail:
+        return text[:end]
+    return f"{text[:head]}{_GAP}{text[end - tail : end]}" if tail else text[:head]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +84,20 @@ class Matcher:
     def __init__(self, rules: tuple[Rule, ...]) -> None:
         self.rules = tuple(rule for rule in rules if rule.where != "arguments")
         self.asks_json = any(rule.in_json for rule in self.rules)
-        self._set: Any = None
+        self._match: Any = None
         self._single: dict[str, Any] = {}
 
     def hits(self, view: Window) -> Iterator[Rule]:
         """The rules whose pattern occurs in the window, in order; conditions are not looked at."""
-        if not self.rules:
-            return iter(())
-        if self._set is None:
-            self._set = self._compile()
-        found = self._set.Match(view.text.encode("utf-8", "replace"))
+        found = self.matches(view.text)
         return (self.rules[index] for index in sorted(found)) if found else iter(())
+
+    def matches(self, text: str) -> list[int]:
+        """The numbers of the rules whose pattern occurs in the text of a window, in no order."""
+        if self._match is None:
+            self._match = self._compile().Match if self.rules else lambda _: []
+        found: list[int] = self._match(text.encode("utf-8", "replace"))
+        return found
 
     def _compile(self) -> Any:
         import re2

@@ -29,14 +29,28 @@ class Body:
 
 _HEAD_PATTERNS: tuple[tuple[str, str, str | None], ...] = (
     ("T", r"Tool execution failed: (?:[\w.-]{1,60} - )?", "harness.tool_execution_failed"),
+    ("T", r"The tool execution failed with the following error:\s*(?:<error>\s*)?", "harness.tool_execution_failed"),
+    (
+        "T",
+        r"The output of your call to [^\n]{1,80} was too long to be displayed\.\nHere is a truncated version:\n"
+        r"<START_TOOL_OUTPUT>\n",
+        None,
+    ),
     ("T", r"The script ran, then exited with [^\n]*\n(?:Its output was:\n)?", None),
     ("<", r"<tool_use_error>", "harness.tool_use_error"),
+    ("<", r"<error_details>\s*", "harness.error_tag"),
+    ("<", r"<returncode>-?\d+</returncode>\s*(?:<output>\s*)?", None),
     ("<", r"<error>(?!Content truncated)(?=[^<]{0,500}</error>\s*\Z)\s*", "harness.error_tag"),
     ("<", r"<untrusted_context>\s*(?:Output: )?", None),
     ("<", r"<task id=\"[^\"\n]*\"[^>\n]*>\s*<task_result>\s*", None),
     ("<", r"<(?:output|stdout|stderr|result)>\s*", None),
     ("E", r"Error (?:executing|calling) tool '?[\w.:-]{1,80}'?: ", "harness.tool_raised"),
     ("E", r"ERROR:\r?\n", "harness.error_block"),
+    ("E", r"EXECUTION RESULT of \[[\w.-]{1,60}\]:\n", None),
+    ("O", r"(?:OBSERVATION|Observation):\s+", None),
+    ("#", r"### (?:Result|Error)\n", None),
+    ("[", r"\[[\w.-]{1,60}(?: for '[^'\n]{0,300}'[^\]\n]{0,300})?\] Result:\n", None),
+    ("[", r"\[Below is the output of the previous command\.\]\n", None),
     ("E", r"(?:Error: )?Exit code:? -?\d+(?:\n(?!Wall time)|\Z)", None),
     ("E", r"Exit code: -?\d+\nWall time: [^\n]*\n(?:Total output lines: \d+\n)?Output:\n", None),
     ("C", r"Chunk ID: \S+\nWall time: [^\n]*\n(?:Process [^\n]*\n)?(?:Original token count: \d+\n)?Output:\n", None),
@@ -61,11 +75,15 @@ _HEAD_PATTERNS: tuple[tuple[str, str, str | None], ...] = (
 _HEADS: dict[str, list[tuple[re.Pattern[str], str | None]]] = {}
 for _letter, _pattern, _rule in _HEAD_PATTERNS:
     _HEADS.setdefault(_letter, []).append((re.compile(_pattern), _rule))
-_EXIT_LETTERS = frozenset("eETCW")
+_EXIT_LETTERS = frozenset("eETCW<")
+_ANY_HEAD = {
+    letter: re.compile("|".join(f"(?:{pattern.pattern})" for pattern, _ in patterns))
+    for letter, patterns in _HEADS.items()
+}
 
 _HEAD_EXIT = re.compile(
     r"(?:exitcode: (-?\d+) \(|The script ran, then exited with (?:Unix |POSIX )?exit code: (-?\d+)"
-    r"|(?:Error: )?Exit code:? (-?\d+)(?:\n|\Z)"
+    r"|(?:Error: )?Exit code:? (-?\d+)(?:\n|\Z)|<returncode>(-?\d+)</returncode>"
     r"|(?:Chunk ID: \S+\n)?Wall time: [^\n]*\nProcess exited with code (-?\d+)\n)"
 )
 _TAIL_EXIT = re.compile(
@@ -74,7 +92,7 @@ _TAIL_EXIT = re.compile(
     r"|\(?(?:Command|Process|Script) (?:exited|finished|failed|completed) with (?:exit )?(?:code"
     r"|status):? (?P<b>-?\d+)\.?\)?"
     r"|\[(?:The )?[Cc]ommand (?:completed|finished) with exit code (?P<c>-?\d+)\.?[^\]\n]*\]"
-    r"|\[Command finished with exit code (?P<d>-?\d+)\]"
+    r"|\[Command (?:-?\d+ )?finished with exit code (?P<d>-?\d+)\]"
     r"|\(exit(?: code)? (?P<e>-?\d+)\)"
     r"|Exit Code: (?P<f>-?\d+)"
     r"|(?:\[)?exit (?:code|status):? (?P<g>-?\d+)\]?"
@@ -83,11 +101,14 @@ _TAIL_EXIT = re.compile(
 _FLAGGED_STATUS = re.compile(r"(?m)^\[Execution status: failed(?:, exit_code: (-?\d+))?\]\s*\Z")
 _TAIL_LINE = re.compile(
     r"[ \t]*(?:\[Exit code: -?\d+\]|<shellId: [^>\n]*>|Command exited with code -?\d+|\[Execution status: [^\]\n]*\]"
-    r"|\[(?:The )?[Cc]ommand (?:completed|finished) with exit code [^\]\n]*\]|\[Python Interpreter: [^\]\n]*\]"
+    r"|\[(?:The )?[Cc]ommand (?:-?\d+ )?(?:completed|finished) with exit code [^\]\n]*\]"
+    r"|\[(?:Jupyter )?Python [Ii]nterpreter: [^\]\n]*\]|\[Jupyter current working directory: [^\]\n]*\]"
     r"|\[Current working directory: [^\]\n]*\]|Exit Code: -?\d+|Process Group PGID: [^\n]*|Signal: [^\n]*"
     r"|Background PIDs: [^\n]*|Error: \(none\)|\[Tool loop warning: [^\n]*)"
 )
-_CLOSING_TAG = re.compile(r"</(?:untrusted_context|task_result|task|tool_use_error|output|stdout|stderr|error)>\Z")
+_CLOSING_TAG = re.compile(
+    r"</(?:untrusted_context|task_result|task|tool_use_error|output|stdout|stderr|error|error_details)>\Z|<END_TOOL_OUTPUT>\Z"
+)
 _TAIL_LINE_LIMIT = 400
 _TAIL_LETTERS = frozenset("]>)0123456789es.")  # a mark ends in one of these: most texts are settled by that
 _TAIL_WINDOW = 400
@@ -95,6 +116,31 @@ _TIMED_OUT = re.compile(
     r"(?:terminated command after exceeding timeout|^Command (?:exceeded timeout|timed out))[^\n]*\s*(?:</\w+>\s*)?\Z",
     re.M,
 )
+
+
+def wrapped(text: str, log: bool) -> bool:
+    """False if `unwrap` surely takes nothing off `text`, which does not begin with a blank, and reads no fact in it."""
+    letter = text[0]
+    if letter in _ANY_HEAD and _ANY_HEAD[letter].match(text):
+        return True
+    if log and letter in _EXIT_LETTERS and _HEAD_EXIT.match(text):
+        return True
+    if not log:
+        return text[-1] == ">" and _closes(text[-_TAIL_WINDOW:], text)
+    tail = text[-_TAIL_WINDOW:]
+    if ("xit" in tail or "returncode" in tail) and _TAIL_EXIT.search(tail):
+        return True
+    return ("time" in tail and _TIMED_OUT.search(tail) is not None) or _closes(tail, text)
+
+
+def _closes(tail: str, text: str) -> bool:
+    """True if the last line of the text may be a harness's."""
+    tail = tail.rstrip()
+    if tail[-1:] not in _TAIL_LETTERS:
+        return not tail
+    line = tail[tail.rfind("\n") + 1 :]
+    cut_off = len(line) == len(tail) and len(text) > _TAIL_WINDOW
+    return cut_off or _TAIL_LINE.fullmatch(line) is not None or _CLOSING_TAG.search(line) is not None
 
 
 def unwrap(text: str, log: bool) -> Body:

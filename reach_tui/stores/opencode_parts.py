@@ -20,7 +20,9 @@ SILENT = {"step-start", "step-finish", "snapshot"}
 KNOWN = {"tool", "text", "reasoning", "file", "agent", "subtask", "patch", "compaction", "retry"}
 """Parts that become a step."""
 _PLACEHOLDER = "invalid"
-_SHELLS = {"bash", "shell"}
+SHELLS = {"bash", "shell"}
+NOTICE_WITHIN = 4000
+"""Characters at the end of a shell's result among which the program's notice about it stands."""
 _NOTICE = re.compile(r"<(shell|bash)_metadata>\s*(.*?)\s*</\1_metadata>\s*\Z", re.DOTALL)
 _TYPED_BY_USER = re.compile(r"\A[0-9A-HJKMNP-TV-Z]{26}\Z")
 _UNFINISHED = {"pending", "running"}
@@ -295,7 +297,7 @@ def facts_of(
         facts["attachments"] = [attachment_text(as_object(item)) for item in attached]
     if isinstance(child := own.get("sessionId"), str):
         facts["child_session_id"] = child
-    if tool in _SHELLS and result is not None and (notice := _NOTICE.search(result.text[-4000:])):
+    if tool in SHELLS and result is not None and (notice := _NOTICE.search(result.text[-NOTICE_WITHIN:])):
         facts["notice"] = notice[2]
         if code is None and "exit" in own:
             facts["timed_out"] = "exceeding timeout" in notice[2]

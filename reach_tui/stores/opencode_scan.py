@@ -7,22 +7,23 @@ whether they can be read; only those that cannot come here.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import Any
+from typing import Any, ClassVar, TypeAlias
 
 import msgspec
 
 from reach_tui.base.clock import parse_time
 from reach_tui.base.jsonio import JsonValue, as_text
 from reach_tui.base.sqlite import Connection, columns_of, text_of
-from reach_tui.model import StepKind, ToolCall
+from reach_tui.model import Glance, Result, Route, StepKind, ToolCall
 from reach_tui.stores.content import Narrator, json_text, result_of
 from reach_tui.stores.opencode_forks import FORK
 from reach_tui.stores.opencode_parts import (
     KNOWN,
+    NOTICE_WITHIN,
+    SHELLS,
     SILENT,
     Message,
     Part,
@@ -41,9 +42,7 @@ from reach_tui.stores.reader import Told
 _PLACEHOLDER = "invalid"
 _FORKS = "SELECT id, title FROM session WHERE id IN ({marks}) AND title LIKE '%(fork #%'"
 _SECOND = "SELECT DISTINCT session_id FROM session_message WHERE session_id IN ({marks})"
-_MESSAGES = """SELECT session_id, id, time_created,
-CASE WHEN data NOT LIKE '%"role":"assistant"%' OR data LIKE '%"error"%' OR typeof(data) <> 'text'
-OR NOT json_valid(data) THEN coalesce(CAST(data AS BLOB), x'') END
+_MESSAGES = """SELECT session_id, id, time_created, CAST(data AS BLOB)
 FROM message WHERE session_id IN ({marks}) ORDER BY session_id, time_created, id"""
 _PARTS_OF = "SELECT message_id, id, CAST(data AS BLOB) FROM part WHERE message_id IN ({marks})"
 _READABLE = ", ".join(f"'{kind}'" for kind in sorted(KNOWN | SILENT))
@@ -53,7 +52,7 @@ WHEN NOT json_valid(data) THEN 1 ELSE coalesce(json_extract(data, '$.type') NOT 
 ORDER BY rowid LIMIT ?"""
 """Tool parts, and those that nothing can be made of."""
 _AT_ONCE = 500  # values of one IN
-_CALLS_AT_ONCE = 500
+_CALLS_AT_ONCE = 1000
 _LAST = 1 << 62  # parts whose message is gone come at the end
 
 
@@ -78,16 +77,91 @@ class _ToolPart(msgspec.Struct, gc=False):
 _decode = msgspec.json.Decoder(_ToolPart).decode
 
 
-class _Place:
-    """What a message says about the calls in it."""
+class _Facts(msgspec.Struct, gc=False):
+    """What of a call's metadata may tell how it ended."""
 
-    __slots__ = ("at", "error", "order", "turn")
+    exit: int | None = None
+    exitCode: int | None = None
+    exit_code: Any = None
+    timed_out: Any = None
+    interrupted: Any = None
+    notice: Any = None
 
-    def __init__(self, order: int, turn: int, at: int | None, error: str | None) -> None:
-        self.order = order
-        self.turn = turn
-        self.at = at
-        self.error = error
+    @property
+    def tell(self) -> bool:
+        """True if there is more than an exit status."""
+        return not (
+            self.exit_code is None and self.timed_out is None and self.interrupted is None and self.notice is None
+        )
+
+
+class _PlainState(msgspec.Struct, gc=False):
+    status: str
+    input: dict[str, Any]
+    output: str
+    metadata: _Facts | None = None
+
+
+class _PlainPart(msgspec.Struct, gc=False):
+    type: str
+    tool: str
+    state: _PlainState
+    callID: str | None = None
+    metadata: _Facts | None = None
+
+
+class _Head(msgspec.Struct, gc=False):
+    """What tells a message that says nothing about its calls."""
+
+    role: str
+    error: msgspec.Raw | None = None
+
+
+_decode_plain = msgspec.json.Decoder(_PlainPart).decode
+_decode_head = msgspec.json.Decoder(_Head).decode
+_UNREAD = (msgspec.DecodeError, UnicodeError, RecursionError)
+
+_Place: TypeAlias = tuple[int, int, object, str | None]
+"""What a message says about the calls in it: its number in the session, the turn, its time, the name of its error."""
+
+
+class _Glance(msgspec.Struct, gc=False, eq=False):
+    """A call that ended as `completed`, and no more of it than counting looks at."""
+
+    session_id: str
+    part: bytes
+    place: _Place
+    data: bytes
+    id: str
+    tool: str
+    arguments: JsonValue
+    text: str
+    exit_code: int | None
+    turn: int
+    flagged: ClassVar[bool | None] = False
+    plain: ClassVar[bool] = True
+    step: ClassVar[int] = 0
+    target: ClassVar[str | None] = None
+    route: ClassVar[Route | None] = None
+    copy_of: ClassVar[str | None] = None
+    problem: ClassVar[str | None] = None
+
+    @property
+    def key(self) -> str:
+        return f"{self.session_id}/{text_of(self.part)}"
+
+    @property
+    def shown_tool(self) -> str:
+        return self.tool
+
+    @property
+    def result(self) -> Result | None:
+        return result_of(self.text)
+
+    def whole(self) -> ToolCall:
+        call = _call(self.session_id, self.place, self.part, self.data)
+        assert isinstance(call, ToolCall)  # what fits the plain form is a call
+        return call
 
 
 @dataclass(slots=True)
@@ -98,13 +172,35 @@ class _Page:
     last_turn: int = 0
     turns: int = 0
     unreadable: int = 0
-    calls: list[tuple[int, str, ToolCall]] = field(default_factory=list)
-    """With what they are ordered by: the message's place, the part's id."""
+    calls: list[Glance] = field(default_factory=list)
+    order: list[tuple[int, bytes]] = field(default_factory=list)
+    """By what the calls are ordered: the message's number, the part's id."""
+    in_order: bool = True
+
+    def add(self, session: str, rows: Sequence[tuple[int, object, object, bytes | None]]) -> None:
+        """The next rows of `part`, their texts as bytes."""
+        stray: _Place = (_LAST, self.last_turn, None, None)
+        last = self.order[-1] if self.order else (-1, b"")
+        for _, message, part, data in rows:
+            place = self.places.get(message) or stray
+            name = part if type(part) is bytes else text_of(part).encode()
+            call = _glance(session, place, name, data or b"")
+            if isinstance(call, bool):
+                self.unreadable += call
+                continue
+            here = (place[0], name)
+            if here < last:
+                self.in_order = False
+            last = here
+            self.order.append(here)
+            self.calls.append(call)
 
     def told(self, session: str) -> Told:
         """All of it, in order."""
-        self.calls.sort(key=itemgetter(0, 1))
-        return Told(session, [call for _, _, call in self.calls], self.turns, self.unreadable)
+        if not self.in_order:
+            pairs = sorted(zip(self.order, self.calls, strict=True), key=itemgetter(0))
+            self.calls = [call for _, call in pairs]
+        return Told(session, self.calls, self.turns, self.unreadable)
 
 
 def scannable(connection: Connection, ids: Sequence[str]) -> set[str]:
@@ -134,6 +230,7 @@ class Scan:
 
     def read(self, connection: Connection) -> list[Told]:
         """The next sessions that are whole; a large one takes several reads."""
+        connection.text_factory = bytes  # saves a call of Python a column
         if self._pages is None:
             self._pages = _pages(connection, self._waiting)
         found: list[Told] = []
@@ -142,7 +239,7 @@ class Scan:
             session = self._waiting[-1]
             rows = connection.execute(_TOOLS, (session, self._after, left)).fetchall()
             page = self._pages.setdefault(session, _Page())
-            _add(page, session, rows)
+            page.add(session, rows)
             if len(rows) < left:
                 found.append(page.told(session))
                 del self._pages[session]
@@ -154,53 +251,78 @@ class Scan:
         return found
 
 
-def _add(page: _Page, session: str, rows: Sequence[tuple[int, object, object, bytes | None]]) -> None:
-    stray = _Place(_LAST, page.last_turn, None, None)
-    for _, message, part, data in rows:
-        place = page.places.get(message) or stray
-        name = text_of(part)
-        call = _call(session, place, name, data)
-        if isinstance(call, ToolCall):
-            page.calls.append((place.order, name, call))
-        else:
-            page.unreadable += call
-
-
 def _pages(connection: Connection, ids: Sequence[str]) -> dict[str, _Page]:
     """The sessions with turn and error of their messages."""
     rows = connection.execute(_MESSAGES.format(marks=_marks(ids)), ids).fetchall()
-    decoded = {identifier: decode_message(0, "", None, data) for _, identifier, _, data in rows if data is not None}
-    asked = [identifier for identifier, message in decoded.items() if message.role == "user"]
-    people = set()
-    said = Counter[object]()
+    decoded: dict[object, Message] = {}
+    for _, identifier, _, data in rows:
+        try:
+            head = _decode_head(data or b"")
+            if head.role == "assistant" and head.error is None:
+                continue  # says nothing about its calls
+        except _UNREAD:
+            pass
+        decoded[identifier] = decode_message(0, "", None, data)
+    said = _said(connection, [text_of(identifier) for identifier, message in decoded.items() if message.role == "user"])
+    pages: dict[str, _Page] = {}
+    before: object = None
+    page = _Page()
+    for session, identifier, created, _ in rows:
+        if session != before:
+            page, before = pages.setdefault(text_of(session), _Page()), session
+        error = None
+        if identifier in decoded:
+            message = decoded[identifier]
+            page.last_turn += identifier in said
+            page.turns += said.get(identifier, 0)
+            page.unreadable += message.raw is not None
+            error = as_text(message.error.get("name"))
+        page.places[identifier] = (len(page.places), page.last_turn, created, error)
+    return pages
+
+
+def _said(connection: Connection, asked: Sequence[object]) -> dict[object, int]:
+    """Those of the user's messages that a person wrote, with how many steps of the person's each makes."""
+    said: dict[object, int] = {}
     for some in _batches(asked):
         for message, identifier, data in connection.execute(_PARTS_OF.format(marks=_marks(some)), some):
             part = Part(text_of(identifier), decode_object(data))
             if by_user(part):
-                people.add(message)
-                said[message] += _told_by_user(decoded[message], part)
-    pages: dict[str, _Page] = {}
-    for session, identifier, created, _ in rows:
-        page = pages.setdefault(text_of(session), _Page())
-        page.last_turn += identifier in people
-        page.turns += said[identifier]
-        known = decoded.get(identifier)
-        page.unreadable += known is not None and known.raw is not None
-        error = as_text(known.error.get("name")) if known else None
-        page.places[identifier] = _Place(len(page.places), page.last_turn, parse_time(created), error)
-    return pages
+                said[message] = said.get(message, 0) + _told_by_user(part)
+    return said
 
 
-def _told_by_user(message: Message, part: Part) -> bool:
-    kind, text = text_of_part(message, json_text((part.value or {}).get("type")), part.value or {})
+def _told_by_user(part: Part) -> bool:
+    value = part.value or {}
+    kind, text = text_of_part(Message(0, "", None, "user"), json_text(value.get("type")), value)
     return kind is StepKind.USER and bool(text.strip())
 
 
-def _call(session: str, place: _Place, part: str, data: bytes | None) -> ToolCall | bool:
+def _glance(session: str, place: _Place, part: bytes, data: bytes) -> Glance | bool:
+    """The call; True for a part that cannot be read, False for any other."""
+    try:
+        read = _decode_plain(data)
+        if not data.isascii():
+            str(data, "utf-8")  # what was skipped was not looked at
+    except _UNREAD:
+        return _call(session, place, part, data)
+    state, tool, text = read.state, read.tool, read.state.output
+    if state.status != "completed" or read.type != "tool" or not tool or tool == _PLACEHOLDER or not state.input:
+        return _call(session, place, part, data)
+    own, outer = state.metadata, read.metadata
+    if (own is not None and own.tell) or (outer is not None and (outer.tell or outer.exit or outer.exitCode)):
+        return _call(session, place, part, data)
+    if tool in SHELLS and text.find("_metadata>", -NOTICE_WITHIN) >= 0:
+        return _call(session, place, part, data)
+    code = None if own is None else own.exitCode if own.exit is None else own.exit
+    return _Glance(session, part, place, data, read.callID or "", tool, state.input, text, code, place[1])
+
+
+def _call(session: str, place: _Place, part: bytes, data: bytes | None) -> ToolCall | bool:
     """The call; True for a part that cannot be read, False for any other."""
     try:
         read = _decode(data or b"")
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
+    except _UNREAD:
         return _untyped(session, place, part, data)
     if read.type != "tool" or not read.tool:
         return _untyped(session, place, part, data)
@@ -212,33 +334,35 @@ def _call(session: str, place: _Place, part: str, data: bytes | None) -> ToolCal
     text = state.error if status == "error" else None if status in ("pending", "running") else state.output
     result = None if text is None else result_of(text)
     facts = facts_of(tool, state.metadata or {}, read.metadata, state.attachments, result)
-    if place.error:
-        facts["message_error"] = place.error
+    _, turn, created, error = place
+    if error:
+        facts["message_error"] = error
     if typed_by_user(call_id):
         facts["typed_by_user"] = True
     times = state.time or {}
     start = times.get("start")
-    started, length = parse_time(start) or place.at, duration(start, times.get("end"))
+    started, length = parse_time(start) or parse_time(created), duration(start, times.get("end"))
     return ToolCall(
-        f"{session}/{part}", call_id, session, tool, arguments, flag(status, result), result, 0, place.turn,
+        f"{session}/{text_of(part)}", call_id, session, tool, arguments, flag(status, result), result, 0, turn,
         started, length, status, None, facts,
     )  # fmt: skip
 
 
-def _untyped(session: str, place: _Place, part: str, data: bytes | None) -> ToolCall | bool:
+def _untyped(session: str, place: _Place, part: bytes, data: bytes | None) -> ToolCall | bool:
     value = decode_object(data)
     kind = None if value is None else value.get("type")
     if kind != "tool":
         return not isinstance(kind, str) or kind not in KNOWN | SILENT
+    _, turn, created, error = place
     narrator = Narrator(session)
-    narrator.number, narrator.turn = -1, place.turn
-    return tool_call(narrator, Message(0, "", place.at), Part(part, value), True, place.error)
+    narrator.number, narrator.turn = -1, turn
+    return tool_call(narrator, Message(0, "", parse_time(created)), Part(text_of(part), value), True, error)
 
 
 def _marks(values: Sequence[object]) -> str:
     return ",".join("?" * len(values))
 
 
-def _batches(values: Sequence[str]) -> Iterator[Sequence[str]]:
+def _batches(values: Sequence[object]) -> Iterator[Sequence[object]]:
     for start in range(0, len(values), _AT_ONCE):
         yield values[start : start + _AT_ONCE]

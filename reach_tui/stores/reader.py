@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import ClassVar, Protocol, runtime_checkable
 
 from reach_tui.base.sqlite import Schema
-from reach_tui.model import Session, Step, StepKind, ToolCall
+from reach_tui.model import Glance, Session, Step, StepKind, ToolCall
 
 FIRST_PAGE = 256
 """Sessions read in a query of their own, so that a list shows the newest before all the others are read."""
@@ -91,7 +91,7 @@ class Told:
     """What of a session counts: its calls, and how much else there is."""
 
     session_id: str
-    calls: list[ToolCall]
+    calls: Sequence[Glance]
     """Those of `calls`, in the same order, but for `step`, which may be 0, and `visible`, which says nothing."""
     turns: int = 0
     """USER steps that are not inherited."""

@@ -15,13 +15,16 @@ import pytest
 
 from reach_tui.analyze.counts import tally
 from reach_tui.detect import default_engine
-from reach_tui.model import ToolCall
+from reach_tui.model import Glance, ToolCall
 from reach_tui.stores import opencode_scan
 from reach_tui.stores.catalog import open_store
 from reach_tui.stores.reader import Scanned, told
 
 _DATA = Path(__file__).resolve().parents[1] / "data" / "opencode"
 RECORDED = sorted(_DATA.rglob("*.db"))
+
+
+GLANCED = [name for name, value in vars(Glance).items() if isinstance(value, property)]
 
 
 def _key(call: ToolCall) -> str:
@@ -36,7 +39,8 @@ def compare(path: Path) -> int:
     ids = [session.id for session in reader.sessions()]
     found = list(reader.scan(ids))
     assert sorted(one.session_id for one in found) == sorted(ids)
-    scanned: dict[str, list[ToolCall]] = {one.session_id: one.calls for one in found}
+    scanned = {one.session_id: [call.whole() for call in one.calls] for one in found}
+    glances = {one.session_id: one.calls for one in found}
     for one in found:
         exactly = told(one.session_id, reader.steps(one.session_id))
         assert (one.turns, one.unreadable) == (exactly.turns, exactly.unreadable)
@@ -47,8 +51,10 @@ def compare(path: Path) -> int:
         exact = list(reader.calls([session]))
         assert Counter(map(_key, exact)) == Counter(map(_key, scanned[session]))
         verdicts = {call.key: engine.judge(call) for call in exact}
-        assert all(engine.judge(call) == verdicts[call.key] for call in scanned[session])
-        sums = [tally((call, verdicts[call.key]) for call in calls).of(session) for calls in (exact, scanned[session])]
+        for glance, whole in zip(glances[session], scanned[session], strict=True):
+            assert all(getattr(glance, name) == getattr(whole, name) for name in GLANCED if name != "plain")
+            assert engine.judge(glance) == engine.judge(whole) == verdicts[whole.key]
+        sums = [tally((call, verdicts[call.key]) for call in calls).of(session) for calls in (exact, glances[session])]
         assert sums[0] == sums[1]
         seen += len(exact)
     return seen

@@ -18,6 +18,12 @@ if TYPE_CHECKING:  # each name is imported when it is first used: `import reach_
     from reach_tui.reach.breaker import BreakerSettings as BreakerSettings
     from reach_tui.reach.breaker import BreakerState as BreakerState
     from reach_tui.reach.budget import ChainBudget as ChainBudget
+    from reach_tui.reach.decision import NoCapability as NoCapability
+    from reach_tui.reach.decision import Why as Why
+    from reach_tui.reach.decision import decide as decide
+    from reach_tui.reach.embedding import EmbeddingRecall as EmbeddingRecall
+    from reach_tui.reach.endpoint import EndpointScorer as EndpointScorer
+    from reach_tui.reach.endpoint import ScoreCache as ScoreCache
     from reach_tui.reach.events import EventLog as EventLog
     from reach_tui.reach.events import Recorder as Recorder
     from reach_tui.reach.executor import Caller as Caller
@@ -25,13 +31,28 @@ if TYPE_CHECKING:  # each name is imported when it is first used: `import reach_
     from reach_tui.reach.executor import Outcome as Outcome
     from reach_tui.reach.feedback import Failure as Failure
     from reach_tui.reach.feedback import Violation as Violation
+    from reach_tui.reach.filters import Left as Left
+    from reach_tui.reach.filters import RouteContext as RouteContext
     from reach_tui.reach.handle import Answered as Answered
     from reach_tui.reach.handle import Handle as Handle
     from reach_tui.reach.interface import Reach as Reach
+    from reach_tui.reach.lexical import LexicalIndex as LexicalIndex
+    from reach_tui.reach.problems import Problem as Problem
+    from reach_tui.reach.problems import RegistryError as RegistryError
     from reach_tui.reach.rate_limit import Limiter as Limiter
     from reach_tui.reach.rate_limit import LocalLimiter as LocalLimiter
     from reach_tui.reach.rate_limit import TokenBucket as TokenBucket
+    from reach_tui.reach.recall import LexicalRecall as LexicalRecall
+    from reach_tui.reach.recall import Recall as Recall
+    from reach_tui.reach.recall import RecordedScores as RecordedScores
+    from reach_tui.reach.recall import Scorer as Scorer
+    from reach_tui.reach.recall import ScoringFailed as ScoringFailed
     from reach_tui.reach.redis_limit import RedisLimiter as RedisLimiter
+    from reach_tui.reach.registry import FolderRegistry as FolderRegistry
+    from reach_tui.reach.registry import ToolList as ToolList
+    from reach_tui.reach.registry import load_tools as load_tools
+    from reach_tui.reach.router import Router as Router
+    from reach_tui.reach.router import Routing as Routing
     from reach_tui.reach.spec import HttpEndpoint as HttpEndpoint
     from reach_tui.reach.spec import IntentRule as IntentRule
     from reach_tui.reach.spec import PythonEndpoint as PythonEndpoint
@@ -58,6 +79,15 @@ _NAMES_OF = {
     "rate_limit": "Limiter LocalLimiter TokenBucket",
     "redis_limit": "RedisLimiter",
     "transport": "Answer HttpTransport ToolFault",
+    "decision": "NoCapability Why decide",
+    "embedding": "EmbeddingRecall",
+    "endpoint": "EndpointScorer ScoreCache",
+    "filters": "Left RouteContext",
+    "lexical": "LexicalIndex",
+    "problems": "Problem RegistryError",
+    "recall": "LexicalRecall Recall RecordedScores Scorer ScoringFailed",
+    "registry": "FolderRegistry ToolList load_tools",
+    "router": "Router Routing",
     "spec": ("HttpEndpoint IntentRule PythonEndpoint RateLimit Registry RetryPolicy SampleCall SlotSource ToolSpec"),
 }
 _MODULE_OF = {name: module for module, names in _NAMES_OF.items() for name in names.split()}

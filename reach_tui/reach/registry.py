@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import stat
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".yaml", ".yml")
 MOST_FILES = 5_000
-POLL_MS = 1_000
-"""How often `refresh_if_due` looks at the folder at most."""
 _SETTLING_NS = (
     2_000_000_000  # a file younger than this may change again within one tick of a coarse file system's clock
 )
@@ -85,31 +84,42 @@ class _Watched:
 
 
 class FolderRegistry:
-    """The tools of a folder's `*.yaml` and `*.yml` files, subfolders included. One thread refreshes it.
+    """The tools of a folder's `*.yaml` and `*.yml` files, subfolders included.
 
     A file with mistakes keeps its last good version in force; `problems` says what is wrong with it. A name that
-    two files claim stays with the file that had it, at first with the first by path. Only a folder that cannot be
-    read raises `RegistryError`; then, too, what was read before stays in force.
+    two files claim stays with the file that had it, at first with the first by path. With `poll_ms` every question looks
+    at the folder again, at most once in so many milliseconds; without it only `refresh` does. Raises `RegistryError`
+    where the folder cannot be read.
     """
 
-    def __init__(self, folder: str | os.PathLike[str], clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        poll_ms: int | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.folder = Path(folder)
+        self.poll_ms = poll_ms
         self.version = 0
         """Grows with every refresh that changed a tool."""
         self._clock = clock
-        self._next_poll = 0.0
+        self._lock = threading.Lock()
         self._files: dict[str, _Watched] = {}
         self._in_force: dict[str, ToolFile] = {}
         self._list = ToolList()
         self._problems: tuple[Problem, ...] = ()
         self.refresh()
+        self._looked = clock()
 
     def tools(self) -> Sequence[ToolSpec]:
-        """Every tool in force, by name."""
+        """Every tool in force, by name; the same object as long as nothing changes."""
+        self._poll()
         return self._list.tools()
 
     def get(self, name: str) -> ToolSpec | None:
         """The tool of that name, None if there is none."""
+        self._poll()
         return self._list.get(name)
 
     @property
@@ -122,19 +132,26 @@ class FolderRegistry:
         """The files in force, by tool's name."""
         return tuple(self._in_force[name] for name in sorted(self._in_force))
 
-    def refresh_if_due(self, every_ms: int = POLL_MS) -> Changes:
-        """`refresh`, but not more often than every `every_ms` milliseconds, so that every route may ask for it."""
+    def _poll(self) -> None:
+        """Look again if it is time. A folder that cannot be read is a problem, and what was read stays in force."""
         now = self._clock()
-        if now < self._next_poll:
-            return Changes()
-        self._next_poll = now + every_ms / 1000
-        return self.refresh()
+        if self.poll_ms is None or now - self._looked < self.poll_ms / 1000:
+            return
+        self._looked = now
+        try:
+            self.refresh()
+        except RegistryError as error:
+            self._problems = error.problems
 
     def refresh(self) -> Changes:
         """Read what changed since the last look (time, size, inode); what became of the tools.
 
         Raises `RegistryError` where the folder cannot be listed.
         """
+        with self._lock:
+            return self._refresh()
+
+    def _refresh(self) -> Changes:
         paths, unreadable = _tool_files(self.folder)
         self._files = {name: self._files.get(name) or _Watched() for name in paths}
         for name, path in paths.items():

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
 
 from reach_tui.base.jsonio import JsonValue, dumps
 from reach_tui.base.text import clean, one_line
-from reach_tui.model import Evidence, Slot, StepKind, ToolCall
+from reach_tui.model import Evidence, StepKind, ToolCall
 from reach_tui.tui.glyphs import Glyphs, mark_of
-from reach_tui.tui.lines import Line, cut, fit, hard_wrap, heading, padded, spread, width_of, wrap
+from reach_tui.tui.lines import Line, cut, hard_wrap, heading, padded, spread, width_of, wrap
 from reach_tui.tui.route_panel import route_brief, route_lines
 from reach_tui.tui.rows import span_of
+from reach_tui.tui.slot_panel import belief_lines, slot_lines, slots_brief
 from reach_tui.workspace import JudgedCall, JudgedStep
+
+if TYPE_CHECKING:
+    from reach_tui.infer.held import Belief
 
 PREVIEW = 12_288
 """Characters of a result that the inspector shows; the full-screen view has the rest."""
@@ -30,20 +34,26 @@ class Style:
     brief: bool = False
     """Route and slots as one line each (small screens)."""
     limit: int = PREVIEW
+    reading: bool = False
+    """Route and slots are being inferred: they come a moment later."""
 
 
-def inspect(judged: JudgedStep, width: int, style: Style, where: str = "") -> list[Line]:
-    """The inspector's lines for a step. `where` says where the label was saved."""
+def inspect(judged: JudgedStep, width: int, style: Style, where: str = "", belief: Belief | None = None) -> list[Line]:
+    """The inspector's lines for a step. `where` says where the label was saved, `belief` what an edit believed."""
     width = max(width, 20)
     if judged.judged is None:
         return _message(judged, width, style)
     one = judged.judged
     lines = verdict_lines(one, width, style, where)
     if style.brief:  # little room: the evidence before what the call was
-        lines += [route_brief(one.call.route, width), _slots_brief(one.call.slots, width)]
-        lines += result_lines(one, width, style)
+        lines += [
+            route_brief(one.call.route, width),
+            slots_brief(one.call.slots, width, style.glyphs, reading=style.reading),
+        ]
+        lines += belief_lines(belief, width, style.glyphs) + result_lines(one, width, style)
         return lines + diff_lines(one.call, width, style.glyphs) + argument_lines(one.call, width, style)
-    lines += _side_by_side(one.call, width, style.glyphs, full=style.limit > PREVIEW)
+    lines += _side_by_side(one.call, width, style)
+    lines += belief_lines(belief, width, style.glyphs)
     lines += diff_lines(one.call, width, style.glyphs)
     lines += argument_lines(one.call, width, style)
     return lines + result_lines(one, width, style)
@@ -119,63 +129,18 @@ def sentence(judged: JudgedCall) -> str:
     return text
 
 
-def _side_by_side(call: ToolCall, width: int, glyphs: Glyphs, *, full: bool = False) -> list[Line]:
+def _side_by_side(call: ToolCall, width: int, style: Style) -> list[Line]:
     left_width = (width - 1) // 2
     right_width = width - 1 - left_width
+    glyphs, full = style.glyphs, style.limit > PREVIEW
     left = route_lines(call.route, left_width, glyphs, full=full)
-    right = slot_lines(call.slots, right_width, glyphs)
+    right = slot_lines(call.slots, right_width, glyphs, full=full, reading=style.reading)
     rows: list[Line] = []
     for index in range(max(len(left), len(right))):
         one = left[index] if index < len(left) else []
         two = right[index] if index < len(right) else []
         rows.append([*padded(one, left_width), (glyphs.vertical, "rule"), *padded(two, right_width)])
     return rows
-
-
-def slot_lines(slots: Sequence[Slot] | None, width: int, glyphs: Glyphs) -> list[Line]:
-    """Name, source, origin, value, matches and confidence of each slot; what lowered it below."""
-    if slots is None:
-        return [heading("slots", width, glyphs), [("not recorded by this store", "dim")]]
-    basis = slots[0].basis if slots else "recorded"
-    lines = [heading(f"slots · {basis}", width, glyphs)]
-    if not slots:
-        lines.append([("the call needs none", "dim")])
-    longest = max((cell_len(one_line(slot.name)) for slot in slots), default=0)
-    name_width = max(4, min(longest, 20, width // 3))
-    for slot in slots:
-        tail = [("   –", "dim")] if slot.confidence is None else _dots(slot.confidence, glyphs)
-        matches = "" if slot.matches is None else f" {slot.matches}×"
-        source, origin = one_line(slot.source), one_line(slot.origin or slot.source)
-        middle = f"{source} {origin}" if slot.origin and not origin.startswith(source) else origin
-        value = "" if slot.value is None else one_line(slot.value if isinstance(slot.value, str) else dumps(slot.value))
-        left: Line = [(fit(slot.name, name_width), "title"), (f" {middle}{matches} ", "dim"), (value, "text")]
-        lines.append(spread(left, list(tail), width))
-        if slot.note:
-            lines += [
-                [(" " * (name_width + 1), "text"), (row, "soft")]
-                for row in wrap(one_line(slot.note), width - name_width - 1)[:2]
-            ]
-    return lines
-
-
-def _dots(confidence: float, glyphs: Glyphs) -> Line:
-    full = round(confidence * 5)
-    style = "good" if confidence >= 0.75 else "fair" if confidence >= 0.5 else "bad"
-    return [(glyphs.dot * full, style), (glyphs.dot_empty * (5 - full), "bar-empty"), (f" {confidence:4.2f}", style)]
-
-
-def _slots_brief(slots: Sequence[Slot] | None, width: int) -> Line:
-    if slots is None:
-        return padded([("slots  ", "dim"), ("not recorded by this store", "dim")], width)
-    known = [slot for slot in slots if slot.confidence is not None]
-    if not known:
-        return padded([("slots  ", "dim"), (f"{len(slots)} composed, none to fill", "text")], width)
-    worst = min(known, key=lambda slot: slot.confidence or 0.0)
-    origin = one_line(worst.origin or worst.source)
-    text = f"{len(slots)}, weakest {one_line(worst.name)} {worst.confidence:.2f} from {origin}"
-    return padded(
-        [("slots  ", "dim"), (text, "text"), (f"  {one_line(worst.note)}" if worst.note else "", "soft")], width
-    )
 
 
 def diff_lines(call: ToolCall, width: int, glyphs: Glyphs) -> list[Line]:

@@ -27,11 +27,8 @@ def schemas_of(source: Source, session_id: str, registry: Iterable[ToolSpec] = (
     found: dict[str, JsonValue] = {name: tool.params_schema for name, tool in bundled(source.kind).items()}
     found |= {tool.name: tool.params_schema for tool in registry}
     if isinstance(source.reader, OffersTools):
-        for one in source.reader.offered_tools(session_id):
-            if isinstance(one, dict):
-                found[str(one.get("name"))] = one.get("parameters")
-            else:
-                found[one.name] = one.schema
+        offered = source.reader.offered_tools(session_id)
+        found |= {tool.name: tool.schema for tool in offered if isinstance(tool.schema, dict)}
     return found
 
 
@@ -59,21 +56,11 @@ class SessionSlots:
         folder = known.project if known is not None and known.project and known.project.startswith("/") else None
         self._index = SlotIndex(folder, schemas_of(source, session_id, registry))
         self._lock = threading.Lock()
-        self._given = 0
-
-    def read(self, steps: list[JudgedStep], upto: int) -> None:
-        """Take in the steps before the one at place `upto` that are not known yet."""
-        with self._lock:
-            while self._given < min(upto, len(steps)):
-                one = steps[self._given]
-                self._index.add(one.step, one.judged.verdict if one.judged else None)
-                self._given += 1
 
     def add(self, one: JudgedStep) -> None:
         """Take in the next step."""
         with self._lock:
             self._index.add(one.step, one.judged.verdict if one.judged else None)
-            self._given += 1
 
     def insight(self, call: ToolCall, *, with_belief: bool = True) -> Insight:
         """The call's slots, confidence and, for an edit, its belief. What came before must have been taken in."""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from reach_tui.labels.store import LabelStore
     from reach_tui.taxonomy import Taxonomy
     from reach_tui.workspace.follow import Follower
+    from reach_tui.workspace.inferring import Inference
     from reach_tui.workspace.rules import Detectors
 
 
@@ -40,6 +41,7 @@ class Workspace:
         self._opening: Opening | None = None
         self._lock = threading.Lock()
         self._labels: dict[Path, LabelStore] = {}
+        self._inferences: dict[Source, Inference] = {}
 
     @property
     def found(self) -> Found:
@@ -117,6 +119,15 @@ class Workspace:
         from reach_tui.workspace.follow import Follower
 
         return Follower(source)
+
+    def inference(self, source: Source) -> Inference:
+        """Routes and slots of a source's calls where it recorded none; made once a source."""
+        from reach_tui.workspace.inferring import Inference
+
+        with self._lock:
+            if source not in self._inferences:
+                self._inferences[source] = Inference(self, source)
+            return self._inferences[source]
 
     def judged_calls(self, source: Source, session_ids: Iterable[str] | None = None) -> Iterator[JudgedCall]:
         """Calls with verdict and label, streamed. Raises `StoreError`."""

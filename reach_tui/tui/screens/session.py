@@ -22,6 +22,7 @@ from reach_tui.tui.panels import Style
 from reach_tui.tui.panels import inspect as panel_lines
 from reach_tui.tui.rows import search_text, short_project, span_of, title_of, when
 from reach_tui.tui.screens.followed import FollowedSession
+from reach_tui.tui.screens.inferred import InferredSession
 from reach_tui.tui.screens.label_commands import LabelCommands
 from reach_tui.tui.widgets.line_view import Bar, LineList, LinesView
 from reach_tui.tui.widgets.step_list import StepList
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 _BATCH = 200
 
 
-class SessionScreen(LabelCommands, FollowedSession):
+class SessionScreen(LabelCommands, InferredSession):
     """Step through a session: verdict, route, slots, arguments and result of each call; label the failures."""
 
     commands_of = SESSION
@@ -175,10 +176,15 @@ class SessionScreen(LabelCommands, FollowedSession):
         self.action_open()
 
     def inspect(self, *, keep_scroll: bool = False) -> None:
-        step = self.current
-        style = Style(self.reach.glyphs, brief=self.has_class("-narrow"))
-        build: Callable[[int], list[Line]] = lambda width: panel_lines(step, width, style) if step else []  # noqa: E731
-        self.query_one("#inspector", LinesView).show(build, keep_scroll=keep_scroll)
+        self.query_one("#inspector", LinesView).show(self._panels(), keep_scroll=keep_scroll)
+        self.infer()
+
+    def _panels(self) -> Callable[[int], list[Line]]:
+        if self.current is None:
+            return lambda width: []
+        step, belief, reading = self.told(self.current)
+        style = Style(self.reach.glyphs, brief=self.has_class("-narrow"), reading=reading)
+        return lambda width: panel_lines(step, width, style, belief=belief)
 
     def on_resize(self) -> None:
         self.call_after_refresh(self.inspect, keep_scroll=True)
@@ -269,7 +275,8 @@ class SessionScreen(LabelCommands, FollowedSession):
         if self._back_to is not None:
             steps.cursor, self._back_to = self.step_list.row_of(self._back_to), None
             return
-        slots = self.current_call.call.slots if self.current_call else None
+        judged = self.told(self.current)[0].judged if self.current else None
+        slots = judged.call.slots if judged else None
         known = [slot for slot in slots or () if slot.origin_step is not None]
         if not known:
             self.set_status("no slot of this step has an origin to jump to", "dim")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reach_tui.reach.spec import HttpEndpoint, RateLimit, RetryPolicy, SideEffect, ToolSpec
+from reach_tui.reach.spec import HttpEndpoint, PythonEndpoint, RateLimit, RetryPolicy, SideEffect, ToolSpec
 
 
 class Clock:
@@ -50,6 +50,7 @@ def tool(
     schema: dict[str, Any] | None = None,
     auth_type: str = "none",
     url: str | None = None,
+    endpoint_python: str | None = None,
     method: str = "POST",
     rate_limit: RateLimit | None = None,
     retry_policy: RetryPolicy | None = None,
@@ -57,7 +58,11 @@ def tool(
     **more: Any,
 ) -> ToolSpec:
     """A tool; by default an idempotent read that takes anything."""
-    endpoint = HttpEndpoint(method=method, url=url) if url else None  # type: ignore[arg-type]
+    endpoint: HttpEndpoint | PythonEndpoint | None = None
+    if url is not None:
+        endpoint = HttpEndpoint(method=method, url=url)  # type: ignore[arg-type]
+    elif endpoint_python is not None:
+        endpoint = PythonEndpoint(python=endpoint_python)
     return ToolSpec(
         name=name,
         description=description or f"{name.replace('_', ' ')} of one order",

@@ -24,11 +24,15 @@ async def redis() -> AsyncIterator[Any]:
         yield client
 
 
+def near(grant: Grant, granted: bool, wait_s: float) -> bool:
+    return grant.granted is granted and grant.wait_s == pytest.approx(wait_s)
+
+
 def test_a_burst_at_once_and_then_the_rate() -> None:
     clock = Clock()
     bucket = TokenBucket(10, 3, clock)
     assert [bucket.take().granted for _ in range(4)] == [True, True, True, False]
-    assert bucket.take() == Grant(False, pytest.approx(0.1))
+    assert near(bucket.take(), False, 0.1)
     clock.ahead(0.0999)
     assert not bucket.take().granted
     clock.ahead(0.0001)
@@ -41,10 +45,10 @@ def test_who_waits_has_taken_the_place() -> None:
     clock = Clock()
     bucket = TokenBucket(10, 1, clock)
     assert bucket.take(1) == Grant(True, 0.0)
-    assert bucket.take(1) == Grant(True, pytest.approx(0.1))
-    assert bucket.take(1) == Grant(True, pytest.approx(0.2))
-    assert bucket.take(0.25) == Grant(False, pytest.approx(0.3))
-    assert bucket.take(0.31) == Grant(True, pytest.approx(0.3)), "a refusal takes nothing"
+    assert near(bucket.take(1), True, 0.1)
+    assert near(bucket.take(1), True, 0.2)
+    assert near(bucket.take(0.25), False, 0.3)
+    assert near(bucket.take(0.31), True, 0.3), "a refusal takes nothing"
 
 
 @given(

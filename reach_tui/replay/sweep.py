@@ -92,10 +92,11 @@ class Sweep:
 
 def loss_of(trial: Trial, thresholds: Thresholds) -> float:
     """What a case costs under these thresholds."""
-    if trial.top is None or trial.top < thresholds.floor:
+    if trial.top is None:
         return trial.refuse
-    sure = trial.top >= thresholds.t1 and (trial.gap or 0.0) >= thresholds.gap
-    return trial.execute if sure else trial.clarify
+    if trial.top >= thresholds.t1 and (trial.gap or 0.0) >= thresholds.gap:  # asked first, as the router does
+        return trial.execute
+    return trial.refuse if trial.top < thresholds.floor else trial.clarify
 
 
 class _Grid:

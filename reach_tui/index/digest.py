@@ -135,11 +135,7 @@ def encode_page(session_id: str, pairs: Sequence[Pair]) -> bytes | None:
     keys: list[str] = []
     prefix, cut = f"{session_id}/", len(session_id)
     for call, verdict in pairs:
-        failed, rule = verdict.failed, verdict.rule
-        kind = (
-            call.tool, call.target, call.flagged, failed, failed is None and rule is not None,
-            call.copy_of is not None, verdict.category, verdict.subcategory, rule,
-        )  # fmt: skip
+        kind = _kind(call, verdict)
         number = kinds.get(kind)
         if number is None:
             number = kinds[kind] = len(kinds)
@@ -152,6 +148,19 @@ def encode_page(session_id: str, pairs: Sequence[Pair]) -> bytes | None:
         return None
 
 
+def _kind(call: Glance, verdict: Verdict) -> tuple[object, ...]:
+    failed, rule = verdict.failed, verdict.rule
+    return (
+        call.tool, call.target, call.flagged, failed, failed is None and rule is not None, call.copy_of is not None,
+        verdict.category, verdict.subcategory, rule,
+    )  # fmt: skip
+
+
+def kind_of(call: Glance, verdict: Verdict) -> Kind:
+    """The kind of a call."""
+    return Kind._make(_kind(call, verdict))
+
+
 _page = msgspec.msgpack.Decoder(Page)
 
 
@@ -161,6 +170,19 @@ def decode_page(packed: bytes) -> Page:
     if len(page.numbers) != len(page.keys) or any(number >= len(page.kinds) for number in set(page.numbers)):
         raise ValueError("a page that is none")
     return page
+
+
+class _Kinds(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    kinds: list[Kind]
+
+
+_kinds = msgspec.msgpack.Decoder(_Kinds)
+
+
+def decode_kinds(packed: bytes) -> list[Kind]:
+    """The kinds alone of a packed page, in half the time. Raises `ValueError` for bytes that are none."""
+    kinds: list[Kind] = _kinds.decode(packed).kinds
+    return kinds
 
 
 def short_key(session_id: str, key: str) -> str:

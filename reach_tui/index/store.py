@@ -23,7 +23,7 @@ from reach_tui.analyze.counts import SessionCounts
 from reach_tui.base.paths import cache_dir
 from reach_tui.base.sqlite import Connection, DatabaseError, open_owned
 from reach_tui.base.text import scrub_surrogates
-from reach_tui.index.digest import Digest, Kind, Page, decode_page, whole_key
+from reach_tui.index.digest import Digest, Kind, Page, decode_kinds, decode_page, whole_key
 from reach_tui.index.freshness import Look
 from reach_tui.index.schema import FORMAT, IndexBroken, broken, checksum, create, mark_of
 from reach_tui.model import Counts, Session
@@ -360,10 +360,18 @@ class Index:
     def page(self, no: int) -> Page:
         """The calls of a session."""
         with self.guarded():
-            row = self.connection.execute("SELECT calls, crc FROM page WHERE no = ?", (no,)).fetchone()
-            if row is None or crc32(row[0]) != row[1]:
-                raise IndexBroken("changed bytes")
-            return decode_page(row[0])
+            return decode_page(self._packed_page(no))
+
+    def kinds(self, no: int) -> list[Kind]:
+        """The kinds of the calls of a session."""
+        with self.guarded():
+            return decode_kinds(self._packed_page(no))
+
+    def _packed_page(self, no: int) -> bytes:
+        row = self.connection.execute("SELECT calls, crc FROM page WHERE no = ?", (no,)).fetchone()
+        if row is None or crc32(row[0]) != row[1]:
+            raise IndexBroken("changed bytes")
+        return bytes(row[0])
 
     def pages(self, session_ids: Iterable[str] | None = None) -> Iterator[tuple[str, Page]]:
         """The fresh sessions (or those of these) with their calls."""

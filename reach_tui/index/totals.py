@@ -13,7 +13,7 @@ from reach_tui.analyze.counts import SessionCounts
 from reach_tui.analyze.pairs import Wanted
 from reach_tui.analyze.tally import Tally
 from reach_tui.index import figures
-from reach_tui.index.digest import Judge, counts_of, digests, judged, tally_of, whole_key
+from reach_tui.index.digest import Judge, Kind, counts_of, digests, judged, tally_of, whole_key
 from reach_tui.index.scanner import Digester, State, attempts, chunks, judge_sessions
 from reach_tui.index.schema import IndexBroken, mark_of
 from reach_tui.index.store import Index, Known, about
@@ -108,6 +108,24 @@ def verdicts(reader: Reader, engine: Judge, sessions: Sequence[Session]) -> dict
         pass
     for one in judged(reader, engine, [session for session in sessions if session.id not in told]):
         found.update((call.key, (call.shown_tool, verdict.failed)) for call, verdict in one.pairs)
+    return found
+
+
+def kinds_of(reader: Reader, engine: Judge, sessions: Sequence[Session]) -> dict[str, list[Kind]]:
+    """The kinds of calls in those of these sessions that the index knows as they are now. Raises `StoreError`."""
+    found: dict[str, list[Kind]] = {}
+
+    def with_index(index: Index) -> Iterator[None]:
+        state = State.of(reader, index)
+        state.settled(sessions)
+        state.settle()
+        for session in sessions:
+            if (one := state.fresh.get(session.id)) is not None:
+                found[session.id] = index.kinds(one.no)
+        yield None
+
+    for _ in attempts(reader, engine, with_index):
+        pass
     return found
 
 

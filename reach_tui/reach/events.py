@@ -194,8 +194,9 @@ class EventLog:
                 patience = self._interval_s
                 try:
                     self._write_all(writer)
-                except StoreError as error:
-                    _log.warning("%s; the events stay in the queue", error.line())
+                except (StoreError, OSError) as error:
+                    what = error.line() if isinstance(error, StoreError) else f"{self.path}: {error}"
+                    _log.warning("%s; the events stay in the queue", what)
                     patience = _PATIENCE_S
                 if closing:
                     return

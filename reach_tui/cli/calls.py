@@ -11,6 +11,7 @@ import click
 
 from reach_tui.base.clock import parse_time
 from reach_tui.base.errors import UsageError
+from reach_tui.cli.inferring import Inferring, persons_registry, registry_option
 from reach_tui.cli.output import Column, Progress, Record, emit, record_options
 from reach_tui.cli.sources import Traces, labels_option, path_argument
 from reach_tui.cli.streams import say
@@ -119,6 +120,12 @@ COLUMNS = (
 @click.option("--soft", is_flag=True, help="Count in suspicion without proof; alone: only that.")
 @click.option("--since", type=Moment(), metavar="TIME", help="Started at or after TIME (ISO 8601, UTC).")
 @click.option("--until", type=Moment(), metavar="TIME", help="Started before TIME (ISO 8601, UTC).")
+@click.option(
+    "--infer/--no-infer",
+    default=None,
+    help="Infer route and slots that were not recorded, in records. Default: for the first 10,000 calls.",
+)
+@registry_option
 @click.option("--follow", is_flag=True, help="Only new and changed calls, while the agent writes; Ctrl-C ends it.")
 @record_options
 @labels_option
@@ -131,6 +138,8 @@ def calls(
     soft: bool,
     since: int | None,
     until: int | None,
+    infer: bool | None,
+    registry: Path | None,
     follow: bool,
     form: str | None,
     labels_file: Path | None,
@@ -138,6 +147,7 @@ def calls(
     """List the tool calls in PATH (a database, or a folder of them) with verdict, class, rule and evidence.
 
     Newest session first, in order within each. Results are whole with --json and --jsonl; the table cuts them.
+    Records carry route and slots: recorded, else inferred from what came before the call.
 
     \b
     Examples:
@@ -149,7 +159,9 @@ def calls(
     selection = Selection(frozenset(tools), failed, hidden, soft, since, until)
     if follow:
         return _follow(traces, session_ids, selection, form)
-    records = _records(traces, session_ids, selection)
+    named = persons_registry(registry)  # a wrong folder is said, also where nothing is inferred
+    inferring = Inferring(traces.workspace, named, infer) if form is not None and infer is not False else None
+    records = _records(traces, session_ids, selection, inferring)
     return traces.finish(emit(Progress("calls").watch(records), form, COLUMNS), form, "no such calls in it")
 
 
@@ -165,31 +177,39 @@ def _follow(traces: Traces, session_ids: tuple[str, ...], selection: Selection, 
     return 0
 
 
-def _records(traces: Traces, session_ids: tuple[str, ...], selection: Selection) -> Iterator[Record]:
+def _records(
+    traces: Traces, session_ids: tuple[str, ...], selection: Selection, inferring: Inferring | None
+) -> Iterator[Record]:
     known: set[str] = set()
+    timeless = 0
 
     def read(source: Source) -> Iterable[JudgedCall]:
         if not session_ids:
-            return traces.workspace.judged_calls(source)
+            return chosen(source, traces.workspace.judged_calls(source))
         here = [
             session_id for session_id in dict.fromkeys(session_ids) if source.reader.session(session_id) is not None
         ]
         known.update(here)
-        return traces.workspace.judged_calls(source, here) if here else ()
+        return chosen(source, traces.workspace.judged_calls(source, here)) if here else ()
 
-    timeless = 0
+    def chosen(source: Source, calls: Iterable[JudgedCall]) -> Iterable[JudgedCall]:
+        wanted = filter(wants, calls)
+        return inferring.told(source, wanted) if inferring is not None else wanted
+
+    def wants(judged: JudgedCall) -> bool:
+        nonlocal timeless
+        if not selection.wants(judged) or not selection.timed:
+            return selection.wants(judged)
+        start = judged.call.started_at
+        timeless += start is None
+        return start is not None and selection.within(start)
+
     for source, judged in traces.each(read):
-        if not selection.wants(judged):
-            continue
-        if selection.timed:
-            if judged.call.started_at is None:
-                timeless += 1
-                continue
-            if not selection.within(judged.call.started_at):
-                continue
         yield call_record(source, judged)
     if timeless:
         say(f"{timeless} calls without a recorded time left out by --since/--until")
+    if inferring is not None and inferring.notice:
+        say(inferring.notice)
     missing = [session_id for session_id in session_ids if session_id not in known]
     if missing and traces.sources:
         raise UsageError(f"no session {missing[0]!r}", traces.paths[0], "`reach-tui sessions PATH` lists them")

@@ -107,17 +107,13 @@ class Inference:
             routes.add(one)
             slots.add(one)
 
-    def calls(
-        self, calls: Iterable[JudgedCall], wanted: Callable[[JudgedCall], bool] = lambda _: True
-    ) -> Iterator[JudgedCall]:
-        """The wanted ones of these calls, in order, with routes and slots; session by session, as a source gives them.
+    def calls(self, calls: Iterable[JudgedCall]) -> Iterator[JudgedCall]:
+        """These calls in order, with routes and slots; session by session, as a source gives them. Raises `StoreError`.
 
-        Only the steps of sessions with a wanted call are read. Raises `StoreError`.
+        The steps of each session that has one of them are read.
         """
         for session_id, group in groupby(calls, key=lambda judged: judged.call.session_id):
-            chosen = {judged.call.key: judged for judged in group if wanted(judged)}
-            if chosen:
-                yield from self._of_session(session_id, chosen)
+            yield from self._of_session(session_id, {judged.call.key: judged for judged in group})
 
     def _of_session(self, session_id: str, chosen: dict[str, JudgedCall]) -> Iterator[JudgedCall]:
         told: dict[str, JudgedCall] = {}

@@ -92,8 +92,8 @@ def verdict_fields(verdict: Verdict) -> Record:
 
 
 def route_record(route: Route) -> Record:
-    """basis, intent, candidates, decision, gap, thresholds."""
-    return {
+    """basis, intent, candidates, decision, gap, thresholds; of inferred ones: among which tools, and the one called."""
+    record: Record = {
         "basis": route.basis,
         "intent": route.intent,
         "candidates": [{"name": one.name, "score": one.score, "reason": one.reason} for one in route.candidates],
@@ -101,6 +101,12 @@ def route_record(route: Route) -> Record:
         "gap": route.gap,
         "thresholds": {"t1": route.thresholds.t1, "gap": route.thresholds.gap, "floor": route.thresholds.floor},
     }
+    if route.basis == "inferred":
+        chosen = route.chosen
+        record["candidates_from"] = route.candidates_from
+        record["chosen"] = {"name": chosen.name, "score": chosen.score, "rank": route.rank} if chosen else None
+        record["dropped"] = [{"name": one.name, "reason": one.reason} for one in route.dropped]
+    return record
 
 
 def slot_record(slot: Slot) -> Record:

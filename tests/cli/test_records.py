@@ -105,7 +105,7 @@ def test_a_records_values(reach: Run, trace: Path) -> None:
     assert record["started_at"] == "2026-06-02T10:00:00.000Z"
     evidence = record["evidence"]
     assert MISSED[evidence["start"] : evidence["end"]] == evidence["text"]
-    assert record["route"] is None
+    assert record["route"]["basis"] == "inferred"
     assert record["label"] is None
 
 

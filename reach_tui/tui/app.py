@@ -128,6 +128,28 @@ class ReachApp(App[int]):
         screens = [screen for screen in self.screen_stack if isinstance(screen, SessionScreen)]
         return [screen.judged.session.id for screen in screens if screen.source is source]
 
+    @property
+    def sessions_screen(self) -> SessionsScreen | None:
+        """The first screen, with every session."""
+        return next((screen for screen in self.screen_stack if isinstance(screen, SessionsScreen)), None)
+
+    def open_search(self) -> None:
+        """Search everything that is open."""
+        from reach_tui.tui.screens.search import SearchScreen
+
+        first = self.sessions_screen
+        if first is not None and first.sources:
+            self.push_screen(SearchScreen(list(first.sources)))
+
+    def title_of(self, source: Source, session_id: str) -> str:
+        """A session's title, as the session list has it; its id where it is not listed."""
+        from reach_tui.tui.rows import title_of
+
+        first = self.sessions_screen
+        number = first.sources.index(source) if first is not None and source in first.sources else -1
+        entry = first.entries.get((number, session_id)) if first is not None else None
+        return title_of(entry.judged) if entry is not None else session_id
+
     def store_changed(self, message: StoreChanged) -> None:
         """Pass the news of a store on to every screen that shows it."""
         for screen in self.screen_stack:

@@ -10,7 +10,8 @@ from textual.binding import Binding
 from reach_tui.base.errors import ConfigError
 
 SESSIONS, SESSION, DETAIL, REPORT, CALLS = "sessions", "session", "detail", "report", "calls"
-EVERYWHERE = (SESSIONS, SESSION, DETAIL, REPORT, CALLS)
+SEARCH, ALL_CALLS, COMPARE = "search", "all-calls", "compare"
+EVERYWHERE = (SESSIONS, SESSION, DETAIL, REPORT, CALLS, SEARCH, ALL_CALLS, COMPARE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +57,16 @@ COMMANDS: tuple[Command, ...] = (
     Command("previous-hidden", "H", "previous hidden failure", "Find the failure", (SESSION, DETAIL)),
     Command("filter", "slash", "filter the list; in a session: search texts, arguments and results", "Find the failure",
             (SESSIONS, SESSION), "filter"),
+    Command("words", "slash", "back to the words", "Find the failure", (SEARCH,), "words", action="filter"),
+    Command("search", "ctrl+f", "search the arguments and results of every call", "Find the failure",
+            (SESSIONS, SESSION, DETAIL, REPORT, CALLS, ALL_CALLS), "search"),
     Command("soft", "S", "count soft signals as failures, or not", "Find the failure", (SESSION,)),
     Command("sort", "s", "sort by the next column", "Find the failure", (SESSIONS,), "sort"),
     Command("pause", "p", "stop counting and indexing, or go on", "Program", (SESSIONS,)),
-    Command("open", "enter", "open the row; in a session: the whole call", "Go", (SESSIONS, SESSION, REPORT, CALLS),
-            "open"),
+    Command("open", "enter", "open the row; in a session: the whole call", "Go",
+            (SESSIONS, SESSION, REPORT, CALLS, SEARCH, ALL_CALLS), "open"),
+    Command("all-calls", "c", "every call as one list", "Go", (SESSIONS,), "calls"),
+    Command("view-calls", "v", "all calls, the failed ones, the hidden ones", "Find the failure", (ALL_CALLS,), "view"),
     Command("report", "R", "the report on all that is open", "Go", (SESSIONS,), "report"),
     Command("back", "escape,q", "back; on the first screen q quits", "Go"),
     Command("next-panel", "tab", "next panel", "Go", (SESSION,)),
@@ -108,8 +114,11 @@ def bindings_for(screen: str) -> list[Binding]:
 
 def shown_keys(keys: str) -> str:
     """Keys as a person reads them: `?, F1`."""
-    shown = (_SHOWN.get(key.strip(), key.strip().replace("ctrl+", "Ctrl+")) for key in keys.split(","))
-    return " ".join(shown)
+    return " ".join(_shown_key(key.strip()) for key in keys.split(","))
+
+
+def _shown_key(key: str) -> str:
+    return f"Ctrl+{key[5:].upper()}" if key.startswith("ctrl+") else _SHOWN.get(key, key)
 
 
 def checked_keymap(keys: Mapping[str, str], where: str) -> dict[str, str]:

@@ -7,7 +7,7 @@ with a member that changed; what is sorted anew is nearly sorted already.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 
 from reach_tui.tui.rows import SessionRow
 from reach_tui.workspace import JudgedSession, Source
@@ -25,7 +25,19 @@ _weight = attrgetter("weight")
 class Entry:
     """A session in the list; as the root of a family it has the family's rows and weight."""
 
-    __slots__ = ("_searched", "_store", "family", "judged", "key", "parent", "root", "rows", "source", "weight")
+    __slots__ = (
+        "_searched",
+        "_store",
+        "family",
+        "judged",
+        "key",
+        "parent",
+        "root",
+        "rows",
+        "source",
+        "unfolded",
+        "weight",
+    )
 
     def __init__(self, key: Key, source: Source, judged: JudgedSession) -> None:
         self.key = key
@@ -36,6 +48,7 @@ class Entry:
         self.root: Entry = self
         self.family: _Family = [(self, 0)]
         self.rows: Sequence[Row] = ()
+        self.unfolded: Sequence[Row] | None = None
         self.weight: Weight = (0, 0, 0)
         self._store = f"{source.kind} {source.name}"
         self._searched: str | None = None
@@ -107,11 +120,19 @@ class SessionTree:
         for root in self._roots:
             if len(root.family) > 1:
                 members = [entry for entry, _ in root.family if entry.passes(terms)]
-                found += [self._filtered(family) for family in _families(members)]
+                if len(members) == len(root.family):
+                    found.append((root.weight, self._unfolded(root)))
+                else:
+                    found += [self._filtered(family) for family in _families(members)]
             elif root.passes(terms):
                 found.append((root.weight, root.rows))
-        found.sort(key=_first, reverse=True)
+        found.sort(key=itemgetter(0), reverse=True)
         return [row for _, rows in found for row in rows]
+
+    def _unfolded(self, root: Entry) -> Sequence[Row]:
+        if root.unfolded is None:
+            root.unfolded = list(_rows_of(root.family, self.folds.get(root.key, True)))
+        return root.unfolded
 
     def _filtered(self, family: _Family) -> tuple[Weight, Sequence[Row]]:
         wish = self.folds.get(family[0][0].key, True)
@@ -126,14 +147,10 @@ class SessionTree:
             for root in self._roots if self._resorted else self._changed:
                 root.weight = _weight_of(root.family, self._sort)
             for root in self._changed:
-                root.rows = list(_rows_of(root.family, self.folds.get(root.key)))
+                root.rows, root.unfolded = list(_rows_of(root.family, self.folds.get(root.key))), None
             self._changed.clear()
             self._resorted = False
             self._roots.sort(key=_weight, reverse=True)
-
-
-def _first(pair: tuple[Weight, Sequence[Row]]) -> Weight:
-    return pair[0]
 
 
 def visible_rows(entries: Iterable[Entry], sort: str = SORTS[0], terms: Filter | None = None) -> list[Row]:

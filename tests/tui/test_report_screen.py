@@ -51,7 +51,7 @@ async def test_a_number_leads_to_its_calls_and_a_call_to_its_session() -> None:
         calls = app.screen
         assert isinstance(calls, CallsScreen)
         assert len(calls.call_list.calls) == count
-        assert all(one.call.tool == "Edit" and one.hidden for _, one in calls.call_list.calls)
+        assert all(one.tool == "Edit" and one.mark.word == "HIDDEN" for one in calls.call_list.calls)
         await shows(app, f"{count} calls")
         await pilot.press("j", "enter")
         await until(lambda: isinstance(app.screen, SessionScreen) and app.screen.loaded)
@@ -59,7 +59,7 @@ async def test_a_number_leads_to_its_calls_and_a_call_to_its_session() -> None:
         assert isinstance(session, SessionScreen)
         current = session.current_call
         assert current is not None
-        assert current.call.key == calls.call_list.calls[1][1].call.key
+        assert current.call.key == calls.call_list.calls[1].key
         await pilot.press("escape", "escape", "escape")
         await shows(app, "sessions hide errors")
 

@@ -68,6 +68,10 @@ class ListScreen(Screen[None]):
     def action_last(self) -> None:
         self._move(self.moving_view.count)
 
+    def action_search(self) -> None:
+        """Search everything that is open."""
+        self.reach.open_search()
+
     def action_follow(self) -> None:
         self.reach.action_follow()
 

@@ -14,14 +14,12 @@ from textual.worker import get_current_worker
 
 from reach_tui.base.errors import ReachError
 from reach_tui.base.text import one_line
-from reach_tui.model import Session
+from reach_tui.tui.call_lines import CallLine, draw, line_of
 from reach_tui.tui.commands import CALLS, bindings_for
-from reach_tui.tui.glyphs import mark_of
-from reach_tui.tui.lines import Line, fit, padded, spread
-from reach_tui.tui.rows import about_call, when
-from reach_tui.tui.screens.base import ListScreen
+from reach_tui.tui.lines import Line, padded, spread
+from reach_tui.tui.screens.call_opening import OpensCalls
 from reach_tui.tui.widgets.line_view import Bar, LineList
-from reach_tui.workspace import JudgedCall, JudgedSession, Source
+from reach_tui.workspace import Source
 from reach_tui.workspace.finding import CallQuery, matching
 from reach_tui.workspace.reporting import Selection
 
@@ -35,30 +33,17 @@ class CallList(LineList):
 
     def __init__(self) -> None:
         super().__init__(id="calls")
-        self.calls: list[tuple[Source, JudgedCall]] = []
+        self.calls: list[CallLine] = []
 
     def line_at(self, index: int, width: int) -> Line:
         from reach_tui.tui.app import ReachApp
 
         assert isinstance(self.app, ReachApp)
-        source, judged = self.calls[index]
-        call = judged.call
-        mark = mark_of(call, judged.verdict, self.app.glyphs)
-        evidence = one_line(judged.verdict.evidence.text) if judged.verdict.evidence else ""
-        rest = max(10, width - 2 - 13 - 3 - 18 - 1)
-        half = rest // 2
-        return [
-            (self.app.glyphs.cursor if index == self.cursor else " ", "key"),
-            (" ", "text"),
-            (fit(when(call.started_at, self.app.now()), 13), "dim"),
-            (f"{mark.glyph}  ", mark.style),
-            (f"{fit(call.shown_tool, 18)} ", mark.style),
-            (f"{fit(about_call(call.arguments), half - 1)} ", "text"),
-            (fit(evidence or source.name, rest - half), "dim"),
-        ]
+        one = self.calls[index]
+        return draw(one, width, self.app.glyphs, self.app.now(), one.source.name, cursor=index == self.cursor)
 
 
-class CallsScreen(ListScreen):
+class CallsScreen(OpensCalls):
     """A list of calls, filled while they are found."""
 
     commands_of = CALLS
@@ -68,12 +53,13 @@ class CallsScreen(ListScreen):
     class Found(Message):
         """Some calls have been found."""
 
-        calls: list[tuple[Source, JudgedCall]]
+        calls: list[CallLine]
         last: bool
 
     def __init__(self, sources: list[Source], query: CallQuery, about: str, selection: Selection) -> None:
         super().__init__()
         self._sources = sources
+        self.several = len(sources) > 1
         self._query = query
         self._about = about
         self._selection = selection
@@ -99,11 +85,11 @@ class CallsScreen(ListScreen):
     @work(thread=True, group="find", description="find", exit_on_error=False)
     def _find(self) -> None:
         worker = get_current_worker()
-        batch: list[tuple[Source, JudgedCall]] = []
+        batch: list[CallLine] = []
         found = 0
         try:
-            for pair in matching(self.reach.workspace, self._sources, self._query, self._selection):
-                batch.append(pair)
+            for source, judged in matching(self.reach.workspace, self._sources, self._query, self._selection):
+                batch.append(line_of(source, judged, self.reach.glyphs))
                 found += 1
                 if len(batch) >= _BATCH or found == _BATCH // 10:
                     self.post_message(self.Found(batch, last=False))
@@ -129,23 +115,7 @@ class CallsScreen(ListScreen):
     def action_open(self) -> None:
         rows = self.call_list
         if rows.calls:
-            source, judged = rows.calls[rows.cursor]
-            self._open(source, judged)
-
-    @work(thread=True, group="open", description="open", exclusive=True, exit_on_error=False)
-    def _open(self, source: Source, judged: JudgedCall) -> None:
-        try:
-            session = source.reader.session(judged.call.session_id)
-        except ReachError as error:
-            self.app.call_from_thread(self.reach.say, error.line(), severity="error")
-            return
-        self.app.call_from_thread(self._show, source, session, judged.call.session_id, judged.call.key)
-
-    def _show(self, source: Source, session: Session | None, session_id: str, key: str) -> None:
-        from reach_tui.tui.screens.session import SessionScreen
-
-        shown = session or Session(source.kind, session_id)
-        self.app.push_screen(SessionScreen(source, JudgedSession(shown), several=len(self._sources) > 1, at=key))
+            self.open_call(rows.calls[rows.cursor])
 
     def action_back(self) -> None:
         self.workers.cancel_group(self, "find")

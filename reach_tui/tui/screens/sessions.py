@@ -187,6 +187,13 @@ class SessionsScreen(CountedSessions):
         if self.sources:
             self.app.push_screen(ReportScreen(list(self.sources)))
 
+    def action_all_calls(self) -> None:
+        """Every call as one list."""
+        from reach_tui.tui.screens.all_calls import AllCallsScreen
+
+        if self.entries:
+            self.app.push_screen(AllCallsScreen(self))
+
     def action_problems(self) -> None:
         from reach_tui.tui.screens.dialogs import TextDialog
 

@@ -53,6 +53,8 @@ class LineView(Widget, can_focus=True):
 
     top: var[int] = var(0, init=False)
     """The first visible line."""
+    saw: Callable[[], None] | None = None
+    """Called when other lines have become visible."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
@@ -113,9 +115,13 @@ class LineView(Widget, can_focus=True):
 
     def watch_top(self) -> None:
         self.refresh()
+        if self.saw is not None:
+            self.saw()
 
     def on_resize(self) -> None:
         self.top = self.top
+        if self.saw is not None:
+            self.saw()
 
     def is_cursor(self, index: int) -> bool:
         """True for the line that is drawn as chosen."""

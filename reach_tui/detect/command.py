@@ -135,6 +135,6 @@ def is_diff(command: str) -> bool:
 def names_program(command: str, word: str) -> bool:
     """True if `word` (a message's first word) is a program of the command, or a shell."""
     name = word.rsplit("/", 1)[-1].lower()
-    return name in ("bash", "sh", "zsh", "fish", "dash", "xargs") or any(
+    return name in ("bash", "sh", "zsh", "fish", "dash", "xargs", "sudo") or any(
         name == program for program, _ in programs(command)
     )

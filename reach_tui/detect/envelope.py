@@ -24,6 +24,7 @@ _INNER = (
     "body",
     "text",
     "message",
+    "messages",
     "detail",
     "structuredContent",
 )
@@ -40,6 +41,7 @@ _MESSAGES = (
     "error_description",
 )
 _REASONS = ("message", "msg", "error_message", "errorMessage", "detail", "reason", "error_description")
+_SAYS = ("message", "error", "text", "details", "detail", "reason", "code")
 _ITEM_RULES = frozenset(("json.is_error", "json.not_ok", "json.error"))
 _BESIDE = frozenset(
     [
@@ -67,6 +69,8 @@ _BESIDE = frozenset(
         "method",
         "url",
         "message",
+        "messages",
+        "info",
         "detail",
         "response",
         "result",
@@ -75,9 +79,13 @@ _BESIDE = frozenset(
         "version",
     ]
 )
+_BESIDE_CODE = _BESIDE | {"body", "title", "headers", "details", "text"}
+_CHECKED = frozenset(
+    ("valid", "isvalid", "is_valid", "exists", "available", "allowed", "found", "deliverable", "spam", "safe")
+)
 _BAD_STATUS = frozenset(("error", "failed", "failure", "fail", "exception"))
 _NOTHING = frozenset(("", "none", "null", "no", "false", "ok", "success", "0", "n/a", "(none)"))
-_CODES = ("status", "statusCode", "status_code", "code", "http_status", "httpStatus", "errorCode", "error_code")
+_CODES = ("status", "cod", "statusCode", "status_code", "code", "http_status", "httpStatus", "errorCode", "error_code")
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,11 +171,11 @@ def _examine_status(value: dict[str, JsonValue]) -> Finding | None:
     for name in ("success", "ok", "succeeded", "Success"):
         if value.get(name) is False:
             return Finding("json.not_ok", _message(value), _code_class(value), 0.95)
-    status = value.get("status", value.get("state"))
+    status = value.get("status", value.get("state", value.get("result")))
     told = len(value) <= 2 or any(value.get(name) for name in ("error", *_REASONS))
     if isinstance(status, str) and status.lower() in _BAD_STATUS and told and not _has_data(value):
         return Finding("json.status_error", _message(value), _code_class(value), 0.93)
-    if value.get("type") == "error" and ("message" in value or "error" in value):
+    if "error" in (value.get("type"), value.get("object")) and any(name in value for name in _SAYS):
         return Finding("json.type_error", _message(value), _code_class(value), 0.93)
     return None
 
@@ -190,19 +198,24 @@ def _examine_error(value: dict[str, JsonValue]) -> Finding | None:
         if _has_data(value):
             return Finding("json.error_beside_data", _message(value), None, 0.6, false_flag=True)
         return Finding("json.error", _message(value), _code_class(value), 0.95)
+    meta = value.get("meta")
+    if isinstance(meta, dict) and not _has_data(value) and any(is_failure_code(meta.get(name)) for name in _CODES):
+        return Finding("json.failure_code", _message(meta), _code_class(meta), 0.9)
     for name in _CODES:
         if (
             is_failure_code(value.get(name))
             and (
-                len(value) <= 2
+                len(value) == 1
+                or (len(value) == 2 and value.keys() - {name} <= _BESIDE_CODE)
                 or any(isinstance(value.get(key), str) for key in _REASONS)
                 or {"title", "type"} <= value.keys()
             )
             and not _has_data(value)
         ):
             return Finding("json.failure_code", _message(value), _code_class(value), 0.92)
+    facts = value.get("metadata")
     for name in ("exit_code", "exitCode", "returncode", "return_code"):
-        code = value.get(name)
+        code = value.get(name, facts.get(name) if isinstance(facts, dict) else None)
         if isinstance(code, int) and not isinstance(code, bool) and code:
             return Finding("json.exit_code", _output(value), None, 0.9, exit_code=code)
     return None
@@ -223,6 +236,8 @@ def _examine_inner(value: dict[str, JsonValue], depth: int) -> Finding | None:
 
 def _stands_alone(value: dict[str, JsonValue], name: str) -> bool:
     """True if the text is what the envelope is there for, not one field of a record among others."""
+    if any(key.lower() in _CHECKED for key in value):  # a checker's verdict on what it was asked about
+        return False
     return all(
         key == name
         or key.lower() in _BESIDE

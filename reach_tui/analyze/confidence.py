@@ -128,6 +128,6 @@ class Confidence:
 def mark_of(slot: Slot) -> str:
     """GAP, STALE, INVENTED, AMBIGUOUS or SCHEMA: the first word that stands out in what lowered it; empty without one."""
     for word in ("GAP", "SCHEMA", "STALE", "INVENTED", "AMBIGUOUS"):
-        if f"{word}:" in slot.note:
+        if any(part.upper().startswith(f"{word}:") for part in slot.note.split("; ")):
             return word
     return ""

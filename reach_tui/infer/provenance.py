@@ -81,8 +81,6 @@ class Seeker:
             notes = (f"found in another form: {best.derived}",)
         if source == ASSISTANT:
             notes = (*notes, "only in the agent's own words")
-        elif source == ARGUMENT:
-            notes = (*notes, "only in the agent's own earlier arguments")
         return Provenance(source, confidence, best.text.label, best.text.step, len(hits), notes)
 
     def _derived(self, value: str, kind: Kind, call: ToolCall) -> Iterator[Hit]:

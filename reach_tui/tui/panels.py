@@ -50,7 +50,7 @@ def inspect(judged: JudgedStep, width: int, style: Style, where: str = "", belie
             route_brief(one.call.route, width),
             slots_brief(one.call.slots, width, style.glyphs, reading=style.reading),
         ]
-        lines += belief_lines(belief, width, style.glyphs) + result_lines(one, width, style)
+        lines += result_lines(one, width, style) + belief_lines(belief, width, style.glyphs)
         return lines + diff_lines(one.call, width, style.glyphs) + argument_lines(one.call, width, style)
     lines += _side_by_side(one.call, width, style)
     lines += belief_lines(belief, width, style.glyphs)

@@ -55,11 +55,11 @@ def _slot(slot: Slot, name_width: int, width: int, glyphs: Glyphs, *, full: bool
     middle = f"{source} {origin}" if slot.origin and not origin.startswith(source) else origin
     value = "" if slot.value is None else slot.value if isinstance(slot.value, str) else dumps(slot.value)
     word: Line = [(f"{mark_glyph(mark, glyphs)} {mark} ", _STYLES[mark])] if mark else []
-    left: Line = [(fit(slot.name, name_width), "title"), (f" {middle}{matches} ", "dim"), *word]
+    left: Line = [(fit(slot.name, name_width), "title"), (" ", "text"), *word, (f"{middle}{matches} ", "dim")]
     left.append((one_line(value[:_MOST_VALUE]), "text"))
     lines = [spread(left, tail, width)]
     for part in slot.note.split("; ") if slot.note else ():
-        said = part.removeprefix(f"{mark}: ") if mark else part
+        said = part[len(mark) + 1 :] if mark and part.upper().startswith(f"{mark}:") else part
         rows = wrap(one_line(said), max(8, width - name_width - 1))
         lines += [[(" " * (name_width + 1), "text"), (row, "soft")] for row in (rows if full else rows[:2])]
     return lines

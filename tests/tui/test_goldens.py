@@ -22,6 +22,8 @@ async def test_screens_look_as_they_should(size: tuple[int, int], tmp_path: Path
         screen = await open_session(app, pilot, "Fix the greeting")
         await pilot.press("h")
         await shows(app, "HIDDEN")
+        await until(lambda: screen.current is not None and not screen.told(screen.current)[2])
+        await pilot.pause()
         assert_golden(f"session-{name}", screen_text(app))
         screen.action_label("4")
         await until(lambda: "saved" in screen.status[0])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from textual import work
 from textual.app import ComposeResult
@@ -18,8 +19,9 @@ from reach_tui.tui.widgets.line_view import Bar, LinesView, LineView
 if TYPE_CHECKING:
     from reach_tui.tui.labelling import Labelling
     from reach_tui.tui.screens.session import SessionScreen
-    from reach_tui.workspace import JudgedCall, JudgedStep, Source
+    from reach_tui.workspace import JudgedCall, Source
 
+Build: TypeAlias = Callable[[int], list[Line]]
 FIRST = 1 << 18
 """Characters of a result shown at once; `a` shows the rest."""
 
@@ -61,26 +63,32 @@ class DetailScreen(LabelCommands, ListScreen):
         self.query_one("#top", Bar).show(self._top)
         self.query_one("#bottom", Bar).show(self._bottom)
         self.query_one("#detail", LinesView).focus()
+        self._session.when_told = lambda: self.rebuild(keep_scroll=True)
         self.call_after_refresh(self.rebuild)
 
-    def rebuild(self) -> None:
+    def on_unmount(self) -> None:
+        self._session.when_told = None
+
+    def rebuild(self, *, keep_scroll: bool = False) -> None:
         """Build the lines of the current step in a worker and show them."""
         self._building += 1
         step = self._session.current
         if step is not None:
             width = self.query_one("#detail", LinesView).line_width
-            self._build(self._building, step, width, Style(self.reach.glyphs, limit=self._limit))
+            step, belief, reading = self._session.told(step)
+            style = Style(self.reach.glyphs, limit=self._limit, reading=reading)
+            build: Build = lambda wanted: inspect(step, wanted, style, belief=belief)  # noqa: E731
+            self._make(self._building, build, width, keep_scroll)
         self.refresh_bars()
 
     @work(thread=True, group="detail", description="detail", exclusive=True, exit_on_error=False)
-    def _build(self, number: int, step: JudgedStep, width: int, style: Style) -> None:
-        lines = inspect(step, width, style)
-        self.app.call_from_thread(self._built, number, step, width, style, lines)
+    def _make(self, number: int, build: Build, width: int, keep_scroll: bool) -> None:
+        self.app.call_from_thread(self._made, number, build, width, build(width), keep_scroll)
 
-    def _built(self, number: int, step: JudgedStep, width: int, style: Style, lines: list[Line]) -> None:
+    def _made(self, number: int, build: Build, width: int, lines: list[Line], keep_scroll: bool) -> None:
         if number == self._building and self.is_mounted:
-            build = lambda wanted: lines if wanted == width else inspect(step, wanted, style)  # noqa: E731
-            self.query_one("#detail", LinesView).show(build)
+            view = self.query_one("#detail", LinesView)
+            view.show(lambda wanted: lines if wanted == width else build(wanted), keep_scroll=keep_scroll)
 
     def refresh_bars(self) -> None:
         """Draw title and key line anew."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -46,6 +47,8 @@ class InferredSession(FollowedSession):
         self._insights: dict[str, tuple[ToolCall, Insight | None]] = {}
         self._inferring: SessionInsights | None = None
         self._rest: Timer | None = None
+        self.when_told: Callable[[], None] | None = None
+        """Called when the current call has been told more of: the full-screen view draws it anew."""
 
     def told(self, step: JudgedStep) -> tuple[JudgedStep, Belief | None, bool]:
         """The step with route and slots as far as they are known, what an edit believed, and whether more will come."""
@@ -105,3 +108,5 @@ class InferredSession(FollowedSession):
     def _shown_again(self, call: ToolCall) -> None:
         if self.current is not None and self.current.judged is not None and self.current.judged.call is call:
             self.inspect(keep_scroll=True)
+            if self.when_told is not None:
+                self.when_told()

@@ -180,12 +180,15 @@ class Executor:
     ) -> Answer | Failure:
         sent = False
         renewed = False
+        last: Answer | None = None
         while True:
-            if lease.left_ms <= 0:
-                detail = "nothing is left of the chain's time budget"
-                return Failure(spec.name, "budget_exhausted", detail, sent=sent)
             began = self._now()
             answer, token = await self._one(spec, params, user, key, lease)
+            if answer.error_type == "budget_exhausted" and last is not None:
+                return _failure(
+                    spec, last, sent
+                )  # why there was need of another try says more than that it found no time
+            last = answer
             sent = sent or answer.sent
             took = (self._now() - began) * 1000
             error_type = answer.error_type
@@ -220,6 +223,9 @@ class Executor:
         self, spec: ToolSpec, params: Mapping[str, JsonValue], user: str | None, key: str, lease: Lease
     ) -> tuple[Answer, Secret | None]:
         """One try: breaker, rate limit and token first, then the call within its time."""
+        if lease.left_ms <= 0:
+            detail = "not sent: nothing is left of the chain's time"
+            return Answer(error_type="budget_exhausted", detail=detail, sent=False), None
         permit = self.breakers.of(spec.name).acquire()
         if permit is None:
             wait = self.breakers.of(spec.name).wait_s * 1000
@@ -262,7 +268,9 @@ class Executor:
         seconds = _seconds(spec, lease)
         redact = self.auth.redact
         if seconds <= 0:
-            return Answer(error_type="budget_exhausted", detail="not sent: no time is left", sent=False)
+            return Answer(
+                error_type="budget_exhausted", detail="not sent: nothing is left of the chain's time", sent=False
+            )
         try:
             async with asyncio.timeout(seconds):
                 if isinstance(spec.endpoint, HttpEndpoint) and not self.callables.has(spec.name):

@@ -87,9 +87,9 @@ class FolderRegistry:
     """The tools of a folder's `*.yaml` and `*.yml` files, subfolders included.
 
     A file with mistakes keeps its last good version in force; `problems` says what is wrong with it. A name that
-    two files claim stays with the file that had it, at first with the first by path. With `poll_ms` every question looks
-    at the folder again, at most once in so many milliseconds; without it only `refresh` does. Raises `RegistryError`
-    where the folder cannot be read.
+    two files claim stays with the file that had it, at first with the first by path. With `poll_ms` every question
+    looks at the folder again, at most once in so many milliseconds; without it only `refresh` does. Raises
+    `RegistryError` where the folder cannot be read.
     """
 
     def __init__(

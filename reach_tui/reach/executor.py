@@ -24,6 +24,8 @@ BREAKING = frozenset({"timeout", "upstream_5xx", "network", "bad_response", "too
 """What counts against a tool's breaker. Any other answer, a refusal too, shows that the tool is there."""
 _NOTHING_LEARNT = frozenset({"cancelled", "rate_limited"})
 _DETAIL = 2_000
+_SPARE_MS = 10_000.0
+"""What a call that belongs to no chain may take beside its tries and their waits: for its token and a busy machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +130,11 @@ class Executor:
         wrong = self.check(spec, params)
         if wrong is not None:
             return self._finish(spec, params, wrong, [], began, param_valid=False if wrong.violations else None)
-        with (budget or _alone(spec, self._now)).lease(_wanted_ms(spec)) as lease:
+        spare_ms = _SPARE_MS if budget is None else 0.0
+        wanted_ms = _wanted_ms(spec) + spare_ms
+        with (budget or ChainBudget(wanted_ms, share=1.0, now=self._now)).lease(wanted_ms) as lease:
             tries: list[Try] = []
-            answer = await self._tries(spec, params, user, key, lease, tries)
+            answer = await self._tries(spec, params, user, key, lease, spare_ms, tries)
         if isinstance(answer, Failure):
             return self._finish(spec, params, answer, tries, began)
         trimmed = trim(answer.text, self.limit)
@@ -176,6 +180,7 @@ class Executor:
         user: str | None,
         key: str,
         lease: Lease,
+        spare_ms: float,
         tries: list[Try],
     ) -> Answer | Failure:
         sent = False
@@ -210,7 +215,7 @@ class Executor:
                 len(tries) + 1 - renewed,
                 error_type,
                 retry_after_ms=answer.retry_after_ms,
-                left_ms=lease.left_ms,
+                left_ms=lease.left_ms - spare_ms,
             )
             if not retry.again or not _worth_repeating(answer):
                 if answer.sent:
@@ -312,11 +317,6 @@ def _wanted_ms(spec: ToolSpec) -> float:
     """The longest a step can take: all its tries and the waits between them."""
     waits = sum(spec.retry_policy.wait_ms(number) for number in range(1, spec.retries + 1))
     return float((spec.retries + 1) * spec.timeout_ms + waits)
-
-
-def _alone(spec: ToolSpec, now: Callable[[], float]) -> ChainBudget:
-    """The budget of a call that belongs to no chain: its own."""
-    return ChainBudget(_wanted_ms(spec) + 60_000, share=1.0, now=now)
 
 
 def _report(permit: Permit, answer: Answer) -> None:

@@ -24,7 +24,7 @@ def _what(record: Record) -> str:
 COLUMNS = (
     Column("level", lambda record: str(record["level"]), width=5),
     Column("where", _place, weight=3),
-    Column("check", lambda record: str(record["check"]), width=27),
+    Column("check", lambda record: str(record["check"]), width=29),
     Column("what", _what, weight=6),
 )
 

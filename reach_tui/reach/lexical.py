@@ -40,6 +40,8 @@ SINGLE = 0.4
 COUNTER = 0.5
 """How much of its coverage a tool loses where the question is its own counter-example word for word; it falls with the
 third power of their likeness, so that a shared word alone costs little."""
+FEWEST = 20
+"""Rarity is reckoned as if there were so many tools at least: two or three say nothing of which words are common."""
 _REASONS = 5
 
 
@@ -158,7 +160,7 @@ class LexicalIndex:
 
 def _rarity(term: str, in_tools: int, tools: int) -> float:
     """BM25's idf, a single character's cut."""
-    rarity = log(1 + (tools - in_tools + 0.5) / (in_tools + 0.5))
+    rarity = log(1 + (max(tools, FEWEST) - in_tools + 0.5) / (in_tools + 0.5))
     return rarity * SINGLE if len(term) == 1 else rarity
 
 

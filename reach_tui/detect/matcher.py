@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,10 +14,13 @@ WINDOWS = {"content": (700, 0), "edit": (2000, 600), "answer": (2000, 1000), "lo
 """Characters at the head and at the tail that are looked at, by nature: content is judged by how it begins alone."""
 _GAP = "\n\0\n"  # between head and tail, so that nothing matches across
 _HITS = 40
-_BUDGETS = (32 << 20, 64 << 20, 256 << 20)
-"""Bytes for a compiled set and its cached states: the least that holds the set. With 16 MB the shell's states are thrown
-away and made anew all the time: four times as long."""
+_BUDGETS = (64 << 20, 256 << 20)
+"""Bytes for a compiled set and its cached states, the first that holds the set: a bound, of which the shell's rules use
+a quarter. Where it is too small, states are made anew all the time, which takes ten times as long (32 MB, 89 rules)."""
+_MANY = 60
+"""A larger set is split: what is asked of the beginning alone needs no states for the rest of the text."""
 _EVIDENCE = 300
+_AT_START = ("start", "whole")
 _FIELD = re.compile(r"\{(\w+)\}")
 
 
@@ -78,13 +81,20 @@ def fill(sentence: str, fields: dict[str, str]) -> str:
     return _FIELD.sub(lambda found: fields.get(found[1], "of that name"), sentence)
 
 
+def _fields(groups: dict[str, str | bytes | None]) -> dict[str, str]:
+    """Named groups on one line. RE2 wants every name once, so alternatives number theirs: argument, argument2 …"""
+    named = ((name.rstrip("0123456789"), value) for name, value in groups.items() if value)
+    texts = ((name, value.decode() if isinstance(value, bytes) else value) for name, value in named)
+    return {name: " ".join(text.split())[:80] for name, text in texts}
+
+
 class Matcher:
     """The text rules of one family, compiled on first use."""
 
     def __init__(self, rules: tuple[Rule, ...]) -> None:
         self.rules = tuple(rule for rule in rules if rule.where != "arguments")
         self.asks_json = any(rule.in_json for rule in self.rules)
-        self._match: Any = None
+        self._sets: list[tuple[Callable[[bytes], list[int] | None], list[int]]] | None = None
         self._single: dict[str, Any] = {}
 
     def hits(self, view: Window) -> Iterator[Rule]:
@@ -94,44 +104,57 @@ class Matcher:
 
     def matches(self, text: str) -> list[int]:
         """The numbers of the rules whose pattern occurs in the text of a window, in no order."""
-        if self._match is None:
-            self._match = self._compile().Match if self.rules else lambda _: []
-        found: list[int] = self._match(text.encode("utf-8", "replace"))
+        if self._sets is None:
+            self._sets = [self._compile(numbers) for numbers in self._parts()]
+        subject = text.encode("utf-8", "replace")
+        found: list[int] = []
+        for match, numbers in self._sets:
+            if hits := match(subject):
+                found += [numbers[hit] for hit in hits]
         return found
 
-    def _compile(self) -> Any:
+    def _parts(self) -> list[list[int]]:
+        """The numbers of the rules that are compiled together."""
+        if len(self.rules) <= _MANY:
+            return [list(range(len(self.rules)))] if self.rules else []
+        ahead = [number for number, rule in enumerate(self.rules) if rule.where in _AT_START]
+        return [part for part in (ahead, sorted(set(range(len(self.rules))) - set(ahead))) if part]
+
+    def _compile(self, numbers: list[int]) -> tuple[Callable[[bytes], list[int] | None], list[int]]:
         import re2
 
+        anchored = all(self.rules[number].where in _AT_START for number in numbers)
         for budget in _BUDGETS:
             options = re2.Options()
             options.max_mem = budget
             options.log_errors = False
-            patterns = re2.Set.SearchSet(options)
-            for rule in self.rules:
-                patterns.Add(rule.pattern)
+            patterns = re2.Set.MatchSet(options) if anchored else re2.Set.SearchSet(options)
+            for number in numbers:
+                patterns.Add(self.rules[number].pattern)
             try:
                 patterns.Compile()
             except re2.error:
                 continue
-            return patterns
+            return patterns.Match, numbers
         raise ConfigError("too many or too large patterns for one family", hint="split it, or simplify its patterns")
 
     def spans(self, rule: Rule, view: Window) -> Iterator[tuple[int, int, dict[str, str]]]:
         """Where in the window the rule matches (first 40), without lines that its `unless` excuses."""
-        text = view.text.encode("utf-8", "replace").decode("utf-8")
-        for count, match in enumerate(self._pattern(rule.pattern).finditer(text)):
+        text = view.text if view.text.isascii() else view.text.encode("utf-8", "replace").decode("utf-8")
+        # positions in bytes are positions in characters where all is ASCII: they need not be counted
+        subject = text.encode() if text.isascii() else text
+        grouped = "(?P<" in rule.match
+        for count, match in enumerate(self._pattern(rule.pattern).finditer(subject)):
             if count >= _HITS:
                 return
             start, end = match.span()
-            line_start = text.rfind("\n", 0, start + len(match[0]) - len(match[0].lstrip())) + 1
+            found = text[start:end]
+            line_start = text.rfind("\n", 0, start + len(found) - len(found.lstrip())) + 1
             line_end = text.find("\n", end)
             line = text[line_start : len(text) if line_end < 0 else line_end]
             if rule.unless and self._pattern(f"(?i){rule.unless}").search(line):
                 continue
-            # RE2 wants every group's name once, so alternatives number theirs: argument, argument2 …
-            named = ((name.rstrip("0123456789"), value) for name, value in match.groupdict().items() if value)
-            fields = {name: " ".join(value.split())[:80] for name, value in named}
-            yield start, end, fields
+            yield start, end, _fields(match.groupdict()) if grouped else {}
 
     def _pattern(self, pattern: str) -> Any:
         if pattern not in self._single:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from operator import itemgetter
 from typing import Any, ClassVar, TypeAlias
 
@@ -121,8 +122,8 @@ _decode_plain = msgspec.json.Decoder(_PlainPart).decode
 _decode_head = msgspec.json.Decoder(_Head).decode
 _UNREAD = (msgspec.DecodeError, UnicodeError, RecursionError)
 
-_Place: TypeAlias = tuple[int, int, object, str | None]
-"""What a message says about the calls in it: its number in the session, the turn, its time, the name of its error."""
+_Place: TypeAlias = tuple[int, object, str | None]
+"""What a message says about the calls in it: the turn, its time, the name of its error."""
 
 
 class _Glance(msgspec.Struct, gc=False, eq=False):
@@ -130,7 +131,8 @@ class _Glance(msgspec.Struct, gc=False, eq=False):
 
     session_id: str
     part: bytes
-    place: _Place
+    page: _Page
+    number: int
     data: bytes
     id: str
     tool: str
@@ -159,7 +161,7 @@ class _Glance(msgspec.Struct, gc=False, eq=False):
         return result_of(self.text)
 
     def whole(self) -> ToolCall:
-        call = _call(self.session_id, self.place, self.part, self.data)
+        call = _call(self.session_id, self.page.place(self.number), self.part, self.data)
         assert isinstance(call, ToolCall)  # what fits the plain form is a call
         return call
 
@@ -168,39 +170,51 @@ class _Glance(msgspec.Struct, gc=False, eq=False):
 class _Page:
     """A session on its way: its messages, and what was found so far."""
 
-    places: dict[object, _Place] = field(default_factory=dict)
-    last_turn: int = 0
+    session: str
+    numbers: dict[object, int] = field(default_factory=dict)
+    """The place of each message in the session."""
+    turns_at: list[int] = field(default_factory=list)
+    """By that place."""
+    times: list[object] = field(default_factory=list)
+    errors: dict[int, str] = field(default_factory=dict)
     turns: int = 0
+    """USER steps."""
     unreadable: int = 0
     calls: list[Glance] = field(default_factory=list)
     order: list[tuple[int, bytes]] = field(default_factory=list)
-    """By what the calls are ordered: the message's number, the part's id."""
+    """By what the calls are ordered: the message's place, the part's id."""
     in_order: bool = True
 
-    def add(self, session: str, rows: Sequence[tuple[int, object, object, bytes | None]]) -> None:
+    def place(self, number: int) -> _Place:
+        """What the message there says; `_LAST` is none."""
+        if number == _LAST:
+            return (self.turns_at[-1] if self.turns_at else 0), None, None
+        return self.turns_at[number], self.times[number], self.errors.get(number)
+
+    def add(self, rows: Sequence[tuple[int, object, object, bytes | None]]) -> None:
         """The next rows of `part`, their texts as bytes."""
-        stray: _Place = (_LAST, self.last_turn, None, None)
+        numbers = self.numbers
         last = self.order[-1] if self.order else (-1, b"")
         for _, message, part, data in rows:
-            place = self.places.get(message) or stray
+            number = numbers.get(message, _LAST)
             name = part if type(part) is bytes else text_of(part).encode()
-            call = _glance(session, place, name, data or b"")
+            call = _glance(self, number, name, data or b"")
             if isinstance(call, bool):
                 self.unreadable += call
                 continue
-            here = (place[0], name)
+            here = (number, name)
             if here < last:
                 self.in_order = False
             last = here
             self.order.append(here)
             self.calls.append(call)
 
-    def told(self, session: str) -> Told:
-        """All of it, in order."""
+    def told(self) -> Told:
+        """All of it, in order. The page lets go of the calls, which hold it: the collector does not look at them."""
+        calls, self.calls = self.calls, []
         if not self.in_order:
-            pairs = sorted(zip(self.order, self.calls, strict=True), key=itemgetter(0))
-            self.calls = [call for _, call in pairs]
-        return Told(session, self.calls, self.turns, self.unreadable)
+            calls = [call for _, call in sorted(zip(self.order, calls, strict=True), key=itemgetter(0))]
+        return Told(self.session, calls, self.turns, self.unreadable)
 
 
 def scannable(connection: Connection, ids: Sequence[str]) -> set[str]:
@@ -238,10 +252,10 @@ class Scan:
         while self._waiting and left > 0:
             session = self._waiting[-1]
             rows = connection.execute(_TOOLS, (session, self._after, left)).fetchall()
-            page = self._pages.setdefault(session, _Page())
-            page.add(session, rows)
+            page = self._pages.setdefault(session, _Page(session))
+            page.add(rows)
             if len(rows) < left:
-                found.append(page.told(session))
+                found.append(page.told())
                 del self._pages[session]
                 self._waiting.pop()
                 self._after = -(2**63)
@@ -265,19 +279,25 @@ def _pages(connection: Connection, ids: Sequence[str]) -> dict[str, _Page]:
         decoded[identifier] = decode_message(0, "", None, data)
     said = _said(connection, [text_of(identifier) for identifier, message in decoded.items() if message.role == "user"])
     pages: dict[str, _Page] = {}
-    before: object = None
-    page = _Page()
-    for session, identifier, created, _ in rows:
-        if session != before:
-            page, before = pages.setdefault(text_of(session), _Page()), session
-        error = None
-        if identifier in decoded:
+    for session, some in groupby(rows, itemgetter(0)):
+        page = pages[text_of(session)] = _Page(text_of(session))
+        identifiers = []
+        for _, identifier, created, _ in some:
+            identifiers.append(identifier)
+            page.times.append(created)
+        page.numbers = dict(zip(identifiers, range(len(identifiers)), strict=True))
+        turn = at = 0
+        for number in sorted(page.numbers[name] for name in decoded.keys() & page.numbers.keys()):
+            identifier = identifiers[number]
             message = decoded[identifier]
-            page.last_turn += identifier in said
+            if identifier in said:
+                page.turns_at += [turn] * (number - at)
+                turn, at = turn + 1, number
             page.turns += said.get(identifier, 0)
             page.unreadable += message.raw is not None
-            error = as_text(message.error.get("name"))
-        page.places[identifier] = (len(page.places), page.last_turn, created, error)
+            if error := as_text(message.error.get("name")):
+                page.errors[number] = error
+        page.turns_at += [turn] * (len(identifiers) - at)
     return pages
 
 
@@ -298,24 +318,25 @@ def _told_by_user(part: Part) -> bool:
     return kind is StepKind.USER and bool(text.strip())
 
 
-def _glance(session: str, place: _Place, part: bytes, data: bytes) -> Glance | bool:
+def _glance(page: _Page, number: int, part: bytes, data: bytes) -> Glance | bool:
     """The call; True for a part that cannot be read, False for any other."""
     try:
         read = _decode_plain(data)
         if not data.isascii():
             str(data, "utf-8")  # what was skipped was not looked at
     except _UNREAD:
-        return _call(session, place, part, data)
+        return _call(page.session, page.place(number), part, data)
     state, tool, text = read.state, read.tool, read.state.output
     if state.status != "completed" or read.type != "tool" or not tool or tool == _PLACEHOLDER or not state.input:
-        return _call(session, place, part, data)
+        return _call(page.session, page.place(number), part, data)
     own, outer = state.metadata, read.metadata
     if (own is not None and own.tell) or (outer is not None and (outer.tell or outer.exit or outer.exitCode)):
-        return _call(session, place, part, data)
+        return _call(page.session, page.place(number), part, data)
     if tool in SHELLS and text.find("_metadata>", -NOTICE_WITHIN) >= 0:
-        return _call(session, place, part, data)
+        return _call(page.session, page.place(number), part, data)
     code = None if own is None else own.exitCode if own.exit is None else own.exit
-    return _Glance(session, part, place, data, read.callID or "", tool, state.input, text, code, place[1])
+    turn = page.turns_at[number] if number < _LAST else page.place(number)[0]
+    return _Glance(page.session, part, page, number, data, read.callID or "", tool, state.input, text, code, turn)
 
 
 def _call(session: str, place: _Place, part: bytes, data: bytes | None) -> ToolCall | bool:
@@ -334,7 +355,7 @@ def _call(session: str, place: _Place, part: bytes, data: bytes | None) -> ToolC
     text = state.error if status == "error" else None if status in ("pending", "running") else state.output
     result = None if text is None else result_of(text)
     facts = facts_of(tool, state.metadata or {}, read.metadata, state.attachments, result)
-    _, turn, created, error = place
+    turn, created, error = place
     if error:
         facts["message_error"] = error
     if typed_by_user(call_id):
@@ -353,7 +374,7 @@ def _untyped(session: str, place: _Place, part: bytes, data: bytes | None) -> To
     kind = None if value is None else value.get("type")
     if kind != "tool":
         return not isinstance(kind, str) or kind not in KNOWN | SILENT
-    _, turn, created, error = place
+    turn, created, error = place
     narrator = Narrator(session)
     narrator.number, narrator.turn = -1, turn
     return tool_call(narrator, Message(0, "", parse_time(created)), Part(text_of(part), value), True, error)

@@ -21,9 +21,11 @@ if TYPE_CHECKING:  # each name is imported when it is first used: `import reach_
     from reach_tui.reach.decision import NoCapability as NoCapability
     from reach_tui.reach.decision import Why as Why
     from reach_tui.reach.decision import decide as decide
+    from reach_tui.reach.dictionary import BusinessDictionary as BusinessDictionary
     from reach_tui.reach.embedding import EmbeddingRecall as EmbeddingRecall
     from reach_tui.reach.endpoint import EndpointScorer as EndpointScorer
     from reach_tui.reach.endpoint import ScoreCache as ScoreCache
+    from reach_tui.reach.entities import EntityLog as EntityLog
     from reach_tui.reach.events import EventLog as EventLog
     from reach_tui.reach.events import Recorder as Recorder
     from reach_tui.reach.executor import Caller as Caller
@@ -53,6 +55,8 @@ if TYPE_CHECKING:  # each name is imported when it is first used: `import reach_
     from reach_tui.reach.registry import load_tools as load_tools
     from reach_tui.reach.router import Router as Router
     from reach_tui.reach.router import Routing as Routing
+    from reach_tui.reach.slots import Filling as Filling
+    from reach_tui.reach.slots import SlotFiller as SlotFiller
     from reach_tui.reach.spec import HttpEndpoint as HttpEndpoint
     from reach_tui.reach.spec import IntentRule as IntentRule
     from reach_tui.reach.spec import PythonEndpoint as PythonEndpoint
@@ -67,6 +71,9 @@ if TYPE_CHECKING:  # each name is imported when it is first used: `import reach_
     from reach_tui.reach.transport import ToolFault as ToolFault
 
 _NAMES_OF = {
+    "slots": "Filling SlotFiller",
+    "entities": "EntityLog",
+    "dictionary": "BusinessDictionary",
     "asking": "Asking Clarification Filler Routes",
     "auth": "Auth AuthFailed Secret Token TokenRequest",
     "breaker": "Breaker Breakers BreakerSettings BreakerState",

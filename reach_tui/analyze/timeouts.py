@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from reach_tui.analyze.pairs import Pairs, Wanted, originals
+from reach_tui.analyze.pairs import Wanted, originals
 from reach_tui.analyze.sums import Sum, add_up
 from reach_tui.base.jsonio import as_object
 from reach_tui.model import ToolCall, Verdict
@@ -30,18 +30,18 @@ class Durations(Sum):
 
     good: dict[str, array[int]] = field(default_factory=dict)
     """Calls that did what they were asked, with a recorded duration."""
-    killed: Counter[str] = field(default_factory=Counter)
-    """Calls that a time limit ended."""
+    killed: dict[str, Counter[int]] = field(default_factory=dict)
+    """Calls that a time limit ended, by the limit that they asked for; 0: by none."""
     limits: dict[str, Counter[int]] = field(default_factory=dict)
-    """Limits that calls asked for in their arguments."""
+    """Limits that calls asked for in their arguments; 0: none."""
 
     def include(self, other: Durations) -> None:
         """Add another one to this."""
         for tool, durations in other.good.items():
             self.good.setdefault(tool, array("l")).extend(durations)
-        add_up(self.killed, other.killed)
-        for tool, limits in other.limits.items():
-            add_up(self.limits.setdefault(tool, Counter()), limits)
+        for mine, theirs in ((self.killed, other.killed), (self.limits, other.limits)):
+            for tool, limits in theirs.items():
+                add_up(mine.setdefault(tool, Counter()), limits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,36 +53,34 @@ class Advice:
     """Successful calls with a duration."""
     killed: int
     """Calls that a time limit ended."""
+    killed_early: int
+    """Of these, calls whose limit is known and shorter than advised."""
     p50: int | None
     p99: int | None
     advised: int | None
     """P99 × 1.3; None below `FEWEST` calls."""
     today: int | None
-    """The limit in force: what most calls asked for, else the registry's; None where neither is known."""
+    """The limit in force: what most calls asked for; where most asked for none the registry's; None: not known."""
     firm: bool
     """False below `FIRM` calls: the P99 is then the slowest call."""
     finding: str
     """`hides_slowness`, `kills_good_calls`, `fits`, or `` where there is too little to say."""
 
 
-def of_session(pairs: Pairs, wanted: Wanted = originals) -> Durations:
+def of_session(pairs: Iterable[tuple[ToolCall, Verdict]], wanted: Wanted = originals) -> Durations:
     """The durations of one session's calls."""
     found = Durations()
     for one, verdict in pairs:
         if not wanted(one):
             continue
         call = one.whole()
-        if (limit := asked_limit(call)) is not None:
-            found.limits.setdefault(call.tool, Counter())[limit] += 1
+        limit = asked_limit(call) or 0
+        found.limits.setdefault(call.tool, Counter())[limit] += 1
         if verdict.subcategory == "timeout" or call.metadata.get("timed_out") is True:
-            found.killed[call.tool] += 1
-        elif call.duration_ms is not None and call.duration_ms >= 0 and _good(call, verdict):
+            found.killed.setdefault(call.tool, Counter())[limit] += 1
+        elif call.duration_ms is not None and call.duration_ms >= 0 and verdict.failed is False:
             found.good.setdefault(call.tool, array("l")).append(min(call.duration_ms, _LONGEST))
     return found
-
-
-def _good(call: ToolCall, verdict: Verdict) -> bool:
-    return verdict.failed is False and call.result is not None
 
 
 def asked_limit(call: ToolCall) -> int | None:
@@ -105,23 +103,25 @@ def advice(durations: Durations, registry: Mapping[str, int]) -> list[Advice]:
 
 def _advise(tool: str, durations: Durations, declared: int | None) -> Advice:
     times = sorted(durations.good.get(tool, ()))
-    killed = durations.killed[tool]
-    asked = durations.limits.get(tool)
-    today = min((-count, limit) for limit, count in asked.items())[1] if asked else declared
+    killed = durations.killed.get(tool, Counter())
+    asked = durations.limits.get(tool, Counter())
+    today = min((-count, limit) for limit, count in asked.items())[1] if asked else 0
     p99 = percentile(times, 0.99)
     advised = None if p99 is None or len(times) < FEWEST else max(1, round(p99 * MARGIN))
+    early = sum(count for limit, count in killed.items() if advised and 0 < (limit or declared or 0) < advised)
+    in_force = today or declared
     return Advice(
-        tool, len(times), killed, percentile(times, 0.5), p99, advised, today, len(times) >= FIRM,
-        _finding(times, killed, advised, today),
+        tool, len(times), killed.total(), early, percentile(times, 0.5), p99, advised, in_force, len(times) >= FIRM,
+        _finding(times, early, advised, in_force),
     )  # fmt: skip
 
 
-def _finding(times: list[int], killed: int, advised: int | None, today: int | None) -> str:
-    if advised is None or today is None:
+def _finding(times: list[int], early: int, advised: int | None, today: int | None) -> str:
+    if advised is None:
         return ""
-    if today < advised and (killed or times[-1] >= today):
+    if early or (today is not None and today < advised and times[-1] >= today):
         return "kills_good_calls"
-    return "hides_slowness" if today > _GENEROUS * advised else "fits"
+    return "" if today is None else "hides_slowness" if today > _GENEROUS * advised else "fits"
 
 
 def percentile(ordered: list[int], share: float) -> int | None:

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from reach_tui.cli.calls import Moment
+from reach_tui.cli.inferring import persons_registry, registry_option
 from reach_tui.cli.output import Progress, encode, terminal_width
 from reach_tui.cli.sources import TracePath, Traces
 from reach_tui.cli.streams import BAD_INPUT, say
 
 if TYPE_CHECKING:
     from reach_tui.report.compare import Comparison
+    from reach_tui.report.inferred import InferredRows
     from reach_tui.report.model import Report
     from reach_tui.workspace.reporting import Collector, Selection
+    from reach_tui.workspace.tool_sets import PersonsRegistry
 
 FORMATS = ("text", "json", "md", "html")
 
@@ -35,6 +39,8 @@ FORMATS = ("text", "json", "md", "html")
     "--compare", "other", type=TracePath(), metavar="OTHER",
     help="What was before: a trace, a folder, or a report saved with --format json.",
 )  # fmt: skip
+@click.option("--inferred", is_flag=True, help="Also routes, slots, timeouts and chains; reads every step.")
+@registry_option
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Form of it.")
 @click.option("--json", "form", flag_value="json", help="The same as --format json.")
 @click.option("-o", "--output", type=TracePath(), metavar="FILE", help="Write to FILE instead of stdout.")
@@ -45,6 +51,8 @@ def report(
     until: int | None,
     scope: str,
     other: Path | None,
+    inferred: bool,
+    registry: Path | None,
     form: str,
     output: Path | None,
 ) -> int:
@@ -58,6 +66,7 @@ def report(
       reach-tui report threads.db
       reach-tui report ~/traces --since 2026-06-01 --format html -o june.html
       reach-tui report after.db --compare before.db
+      reach-tui report threads.db --inferred
     """
     from reach_tui.workspace.reporting import Selection
 
@@ -69,6 +78,8 @@ def report(
     if not traces.sources:
         return BAD_INPUT
     answer = collector.report()
+    if inferred:
+        answer = replace(answer, inferred=_inferred(traces, selection, persons_registry(registry)))
     code = max(code, traces.exit_code())
     comparison = None if before is None else _compared(before, answer)
     text = _render(answer, comparison, form)
@@ -95,6 +106,20 @@ def _collect(paths: tuple[Path, ...], selection: Selection) -> tuple[Traces, Col
     for _ in Progress("sessions", apart=True).watch(counted()):
         pass
     return traces, collector
+
+
+def _inferred(traces: Traces, selection: Selection, registry: PersonsRegistry | None) -> InferredRows:
+    from reach_tui.workspace.inferred_report import InferredCollector
+
+    collector = InferredCollector(traces.workspace, selection, registry)
+
+    def counted() -> Iterator[dict[str, Any]]:
+        for source, _ in traces.each(collector.tallies):
+            yield {"path": source.name}
+
+    for _ in Progress("sessions inferred", apart=True).watch(counted()):
+        pass
+    return collector.rows()
 
 
 def _before(other: Path, selection: Selection) -> tuple[Mapping[str, Any] | None, int]:

@@ -8,6 +8,7 @@ from reach_tui.analyze.attribution import CAUSES
 from reach_tui.analyze.classes import Avoidable
 from reach_tui.analyze.rates import ToolCounts
 from reach_tui.base.clock import to_iso
+from reach_tui.report import inferred
 from reach_tui.report.compare import Change, Comparison
 from reach_tui.report.model import CauseRow, Report, Scope, StaleRow, ToolRow, Views
 from reach_tui.report.spans import starts_on
@@ -18,7 +19,7 @@ Json = dict[str, Any]
 
 
 def record(report: Report, comparison: Comparison | None = None) -> Json:
-    """The contract's keys, and some more; `compare` only with a comparison."""
+    """The contract's keys, and some more; `compare` only with a comparison, `inferred` only where it was asked for."""
     answer: Json = {
         "scope": scope_record(report.scope),
         "tools": [_tool(row) for row in report.tools],
@@ -110,6 +111,8 @@ def record(report: Report, comparison: Comparison | None = None) -> Json:
         ],
         "health": [{"what": row.what, "count": row.count} for row in report.health],
     }
+    if report.inferred is not None:
+        answer["inferred"] = inferred.record(report.inferred)
     if comparison is not None:
         answer["compare"] = _comparison(comparison)
     return answer

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from reach_tui.analyze.classes import Avoidable
 from reach_tui.analyze.labelled import LabelCounts
 from reach_tui.analyze.rates import ToolCounts
+
+if TYPE_CHECKING:
+    from reach_tui.report.inferred import InferredRows
 
 ROOTS, ALL = "roots", "all"
 
@@ -220,3 +224,5 @@ class Report:
     metrics: tuple[MetricRow, ...]
     conventions: tuple[ConventionRow, ...]
     health: tuple[HealthRow, ...]
+    inferred: InferredRows | None = None
+    """Routes, slots, timeouts and chains: only where asked for, since every step has to be read."""

@@ -99,7 +99,12 @@ def fix_lines(report: Report) -> list[str]:
 
 def tables(report: Report) -> list[Table]:
     """Everything but the tools' own table; empty ones are left out."""
-    return [table for make in _TABLES if (table := make(report)).rows]
+    found = [table for make in _TABLES if (table := make(report)).rows]
+    if report.inferred is not None:
+        from reach_tui.report.inferred import tables as inferred_tables  # which is made of tables itself
+
+        found += inferred_tables(report.inferred)
+    return found
 
 
 def _classes(report: Report) -> Table:

@@ -7,17 +7,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reach_tui.analyze import chains, routes, timeouts
+from reach_tui.analyze.pairs import Pairs
 from reach_tui.model import Candidate, Route, Verdict
 from tests.analyze.kit import bad, call, ok
 
 
+def durations_of(pairs: Pairs) -> timeouts.Durations:
+    return timeouts.of_session([(call.whole(), verdict) for call, verdict in pairs])
+
+
 def timed(tool: str, *durations: int) -> timeouts.Durations:
-    return timeouts.of_session([ok(tool, number, duration_ms=one) for number, one in enumerate(durations)])
+    return durations_of([ok(tool, number, duration_ms=one) for number, one in enumerate(durations)])
 
 
 def killed(tool: str, count: int, limit: int) -> timeouts.Durations:
     one = {"category": "timeout_or_limit", "subcategory": "timeout"}
-    return timeouts.of_session(
+    return durations_of(
         [bad(tool, number, duration_ms=limit, arguments={"timeout": limit}, **one) for number in range(count)]
     )
 
@@ -53,7 +58,18 @@ def test_a_limit_far_above_hides_slowness() -> None:
 def test_a_limit_below_that_ends_calls_kills_good_ones() -> None:
     both = timed("bash", *[1900] * 50) + killed("bash", 3, 2000)
     one = the_advice(both, bash=120_000)
-    assert (one.today, one.killed, one.advised, one.finding) == (2000, 3, 2470, "kills_good_calls")
+    assert (one.killed, one.killed_early, one.advised, one.finding) == (3, 3, 2470, "kills_good_calls")
+    assert one.today == 120_000  # most calls ask for no limit
+
+
+def test_calls_that_hung_for_longer_than_advised_are_rightly_ended() -> None:
+    one = the_advice(timed("bash", *[1000] * 50) + killed("bash", 3, 2000), bash=2000)
+    assert (one.killed, one.killed_early, one.advised, one.finding) == (3, 0, 1300, "fits")
+
+
+def test_today_is_what_most_calls_ask_for() -> None:
+    asking = [ok("bash", number, duration_ms=10, arguments={"timeout": 5000}) for number in range(40)]
+    assert the_advice(durations_of(asking), bash=120_000).today == 5000
 
 
 def test_killed_calls_do_not_count_as_durations() -> None:

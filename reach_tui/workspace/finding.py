@@ -23,6 +23,7 @@ class CallQuery:
     rule: str | None = None
     hidden: bool | None = None
     failed: bool | None = None
+    soft: bool | None = None
 
     def takes(self, judged: JudgedCall) -> bool:
         """True for a call that the row counts."""
@@ -38,6 +39,7 @@ class CallQuery:
             (self.rule, kind.rule),
             (self.hidden, kind.hidden),
             (self.failed, kind.failed),
+            (self.soft, kind.soft),
         )
         fits = all(value is None or value == found for value, found in wanted)
         return fits and (self.tool is None or self.tool in (kind.tool, kind.shown_tool))

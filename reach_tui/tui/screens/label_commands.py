@@ -137,9 +137,16 @@ class LabelCommands:
         if judged is None:
             self.set_status("not a call", "dim")
             return
-        from reach_tui.workspace.records import call_record
+        source = self.source
 
-        self._copy(dumps(call_record(self.source, judged), indent=2), "the call")
+        def make() -> None:
+            """The JSON of megabytes is not made on the UI's thread."""
+            from reach_tui.workspace.records import call_record
+
+            text = dumps(call_record(source, judged), indent=2)
+            self.reach.call_from_thread(self._copy, text[: _COPY_LIMIT + 1], len(text), "the call")
+
+        self.reach.run_worker(make, thread=True, group="copy", description="copy", exit_on_error=False)
 
     def action_copy_evidence(self) -> None:
         judged = self.current_call
@@ -147,10 +154,10 @@ class LabelCommands:
         if evidence is None:
             self.set_status("no evidence to copy", "dim")
         else:
-            self._copy(evidence.text, "the evidence")
+            self._copy(evidence.text, len(evidence.text), "the evidence")
 
-    def _copy(self, text: str, what: str) -> None:
+    def _copy(self, text: str, size: int, what: str) -> None:
         cut = text[:_COPY_LIMIT]
         self.reach.copy_to_clipboard(cut)
-        note = f" (the first {_COPY_LIMIT:,} of {len(text):,} characters)" if len(text) > len(cut) else ""
+        note = f" (the first {_COPY_LIMIT:,} of {size:,} characters)" if size > len(cut) else ""
         self.set_status(f"copied {what}{note}", "dim")

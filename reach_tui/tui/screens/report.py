@@ -14,14 +14,16 @@ from textual.message import Message
 from textual.worker import get_current_worker
 
 from reach_tui.base.errors import ReachError
+from reach_tui.report.compare import Comparison
 from reach_tui.report.model import Report
 from reach_tui.report.tables import headline
 from reach_tui.tui.commands import REPORT, bindings_for
 from reach_tui.tui.lines import Line, padded, spread
 from reach_tui.tui.report_rows import ReportRow, report_rows
-from reach_tui.tui.screens.base import ListScreen
+from reach_tui.tui.screens.report_actions import ReportActions
 from reach_tui.tui.widgets.line_view import Bar, LineList
 from reach_tui.workspace import Source
+from reach_tui.workspace.comparing import Side
 from reach_tui.workspace.reporting import Collector, Selection
 
 _TELL_SECONDS = 0.2
@@ -44,7 +46,7 @@ class ReportList(LineList):
         return [(f"  {self.waiting}", "dim")] if index == 1 else []
 
 
-class ReportScreen(ListScreen):
+class ReportScreen(ReportActions):
     """Rates, classes, guards, causes, loops and data health of the open traces."""
 
     commands_of = REPORT
@@ -69,6 +71,8 @@ class ReportScreen(ListScreen):
         self._sources = sources
         self.report: Report | None = None
         self.selection = Selection()
+        self.count_soft = False
+        """True once the person has switched the soft signals on."""
 
     def compose(self) -> ComposeResult:
         yield Bar(id="top")
@@ -124,7 +128,7 @@ class ReportScreen(ListScreen):
     def _lay_out(self) -> None:
         if self.report is not None:
             rows = self.report_list
-            rows.rows = report_rows(self.report, rows.line_width, self.reach.glyphs)
+            rows.rows = report_rows(self.report, rows.line_width, self.reach.glyphs, soft=self.count_soft)
             rows.set_count(len(rows.rows))
 
     @on(LineList.Chosen)
@@ -138,6 +142,29 @@ class ReportScreen(ListScreen):
             from reach_tui.tui.screens.calls import CallsScreen
 
             self.app.push_screen(CallsScreen(self._sources, row.query, row.about, self.selection))
+
+    @property
+    def side(self) -> Side:
+        """What the report counts."""
+        return Side(tuple(self._sources), self.selection)
+
+    def exported(self) -> tuple[Report, Comparison | None] | None:
+        """The report, once it is there."""
+        return (self.report, None) if self.report is not None else None
+
+    def action_compare(self) -> None:
+        """Hold it against what was before."""
+        if self.report is not None:
+            self.compare(self.report)
+        else:
+            self.reach.say("the report is not there yet")
+
+    def action_soft(self) -> None:
+        """Show the soft signals of each tool, or not."""
+        self.count_soft = not self.count_soft
+        self._lay_out()
+        state = "soft signals are shown below each tool" if self.count_soft else "soft signals are left out again"
+        self.reach.say(state)
 
     def action_back(self) -> None:
         self.workers.cancel_group(self, "report")

@@ -187,6 +187,7 @@ def _examine_error(value: dict[str, JsonValue]) -> Finding | None:
         "errors",
         "err",
         "exception",
+        "fault",
         "error_message",
         "errorMessage",
         "error_msg",
@@ -198,6 +199,11 @@ def _examine_error(value: dict[str, JsonValue]) -> Finding | None:
         if _has_data(value):
             return Finding("json.error_beside_data", _message(value), None, 0.6, false_flag=True)
         return Finding("json.error", _message(value), _code_class(value), 0.95)
+    refused = value.get("detail")
+    if isinstance(refused, list) and refused and isinstance(refused[0], dict) and {"loc", "msg"} <= refused[0].keys():
+        return Finding(
+            "json.error", _message({"error": refused[0]["msg"]}), "invalid_parameter", 0.93
+        )  # FastAPI's form
     meta = value.get("meta")
     if isinstance(meta, dict) and not _has_data(value) and any(is_failure_code(meta.get(name)) for name in _CODES):
         return Finding("json.failure_code", _message(meta), _code_class(meta), 0.9)

@@ -6,7 +6,7 @@ The seed's sentence pattern (2.3). Sentences are told apart by words of English 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 _SENTENCE = re.compile(r"[.!?](?=\s|$)|[。！？；;\n]")
@@ -24,11 +24,14 @@ _LIMIT = re.compile(
 _ELSEWHERE = re.compile(
     r"\b(?:use|call|try|prefer|see|switch to|go to|instead|by)\b|用|调用|改用|请走|先查|使用|选择|转", re.IGNORECASE
 )
-_NAMED = re.compile(
-    r"(?:\b(?:use|call|prefer|switch to)\b|用|调用|使用)\s*(?:the\s+)?[`\"']?"
-    r"([A-Za-z][A-Za-z0-9]*(?:[_.:/\-]+[A-Za-z0-9]+)*)",
+_QUOTE = r"[\s`\"'“”]*"
+_TELLS = re.compile(
+    rf"(?:\b(?:use|call|try|prefer|see|switch to)\b|用|调用|使用){_QUOTE}(?:(?:the|either|tools?)\b{_QUOTE})*",
     re.IGNORECASE,
 )
+_OR = re.compile(rf"{_QUOTE}(?:,|、|/|\bor\b|\band\b|或者?|和){_QUOTE}(?:(?:or|and|the)\b{_QUOTE})*", re.IGNORECASE)
+_PLAIN = re.compile(r"[A-Za-z][a-z]*")
+"""A tool's name that is an English word as well, as `read` and `Edit` are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +57,31 @@ def sentences(description: str, own: str, tools: Collection[str]) -> list[Senten
         text = part.strip()
         if not text:
             continue
-        names = {name for name in _NAME.findall(text) if name in tools and name != own}
-        named = tuple(sorted(names)) if _ELSEWHERE.search(text) else ()
+        named = tuple(sorted(_others(text, tools) - {own}))
         found.append(Sentence(text, bool(_INPUT.search(text)), bool(_LIMIT.search(text)), named))
     return found
 
 
 def named_as_tools(description: str) -> list[str]:
     """Names with an underscore that the description tells to use, in order: no plain word has one."""
-    return [name for name in _NAMED.findall(description) if "_" in name]
+    return [name for name in _told(description) if "_" in name]
+
+
+def _others(text: str, tools: Collection[str]) -> set[str]:
+    """Tools that a sentence sends one to. A name that is an English word counts only right after `use` and its kin."""
+    if not _ELSEWHERE.search(text):
+        return set()
+    found = {name for name in _NAME.findall(text) if name in tools and not _PLAIN.fullmatch(name)}
+    return found.union(name for name in _told(text) if name in tools)
+
+
+def _told(text: str) -> Iterator[str]:
+    """The words right after `use` and its kin; `use a or b` tells both."""
+    for tells in _TELLS.finditer(text):
+        at = tells.end()
+        while name := _NAME.match(text, at):
+            yield name[0]
+            more = _OR.match(text, name.end())
+            if more is None:
+                break
+            at = more.end()

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from math import log, sqrt
 
 from reach_tui.model import Candidate
-from reach_tui.reach.description import sentences
+from reach_tui.reach.description import Sentence, sentences
 from reach_tui.reach.spec import ToolSpec
 from reach_tui.reach.text import spelled_terms, terms
 
@@ -164,6 +164,15 @@ def _rarity(term: str, in_tools: int, tools: int) -> float:
     return rarity * SINGLE if len(term) == 1 else rarity
 
 
+def _weight_of(part: Sentence, first: bool) -> float:
+    """How much a sentence speaks for its tool; the first one says what the tool does, whatever else it says."""
+    if part.elsewhere:
+        return ELSEWHERE
+    if part.purpose or first:
+        return PURPOSE
+    return LIMIT if part.limit else INPUT
+
+
 def _bags(tools: Sequence[ToolSpec], spelled: dict[str, str]) -> list[dict[str, float]]:
     """For each tool its terms with their weighted frequency; `spelled` gathers how they are written."""
 
@@ -176,9 +185,8 @@ def _bags(tools: Sequence[ToolSpec], spelled: dict[str, str]) -> list[dict[str, 
     bags: dict[str, dict[str, float]] = {tool.name: {} for tool in tools}
     for tool in tools:
         add(tool.name, tool.name, NAME)
-        for part in sentences(tool.description, tool.name, names):
-            weight = ELSEWHERE if part.elsewhere else LIMIT if part.limit else INPUT if part.input else PURPOSE
-            add(tool.name, part.text, weight)
+        for place, part in enumerate(sentences(tool.description, tool.name, names)):
+            add(tool.name, part.text, _weight_of(part, first=place == 0))
         for name, schema in tool.properties.items():
             add(tool.name, name, PARAMETER)
             add(tool.name, str(schema.get("description", "")), PARAMETER)

@@ -16,7 +16,7 @@ from reach_tui.model import Thresholds
 from reach_tui.reach.description import named_as_tools, sentences
 from reach_tui.reach.documents import Document
 from reach_tui.reach.overlap import Overlap, overlaps
-from reach_tui.reach.problems import Problem, RegistryError, field_name
+from reach_tui.reach.problems import Problem, RegistryError, field_name, shortened
 from reach_tui.reach.registry import FolderRegistry, ToolFile
 from reach_tui.reach.schema import validator
 from reach_tui.reach.spec import SampleCall, ToolSpec
@@ -173,7 +173,7 @@ def _description(tool: ToolSpec, names: set[str]) -> Iterator[_Mistake]:
         yield "description.vague", path, f"“{vague[0]}” could stand in every description: say which"
     known = names | set(tool.properties)
     for name in dict.fromkeys(named_as_tools(tool.description)):
-        if name not in known:
+        if name not in known and name.split(".", 1)[0] not in known:  # `search_order.orderId` is a field of a tool
             yield "description.unknown_tool", path, f"sends one to {name}, which is not registered"
 
 
@@ -205,7 +205,7 @@ def _samples(tool: ToolSpec, names: set[str]) -> Iterator[_Mistake]:
     for at, sample in correct:
         for error in check.iter_errors(sample.params):
             where: _Path = (*path, at, "params", *error.instance_path)
-            yield "samples.invalid", where, str(error.message).splitlines()[0]
+            yield "samples.invalid", where, shortened(error.message)
     for at, sample in enumerate(tool.sample_calls):
         yield from ((check, (*path, at, "use_instead"), what) for check, what in _instead(tool, sample, names))
 

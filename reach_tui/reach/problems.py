@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from reach_tui.base.errors import ConfigError
 
+_LONGEST = 300
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -41,6 +43,12 @@ class RegistryError(ConfigError):
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
         super().__init__(first.text() + more, first.where)
         self.problems = tuple(problems)
+
+
+def shortened(message: str) -> str:
+    """The first line of a message, cut: a schema's messages repeat the value, however long it is."""
+    line = message.partition("\n")[0]
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
 
 
 def field_name(path: Sequence[str | int]) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from reach_tui.reach.problems import shortened
+
 if TYPE_CHECKING:
     import jsonschema_rs
 
@@ -32,12 +34,13 @@ def schema_mistakes(schema: Mapping[str, Any]) -> list[tuple[tuple[str | int, ..
     for error in _metaschema(draft.removesuffix("#")).iter_errors(dict(schema)):
         path = tuple(error.instance_path)
         known = "a JSON Schema type: " + ", ".join(TYPES)
-        found.setdefault(path, f"{error.instance!r} is not {known}" if path[-1:] == ("type",) else error.message)
+        what = f"{error.instance!r} is not {known}" if path[-1:] == ("type",) else error.message
+        found.setdefault(path, shortened(what))
     if schema.get("type") != "object":
         found.setdefault(("type",), 'must be "object": parameters have names')
     for path, target in _references(schema):
         if not target.startswith("#"):
-            found.setdefault(path, f"points outside the schema ({target!r}); only `#/…` is followed")
+            found.setdefault(path, f"points outside the schema ({shortened(target)!r}); only `#/…` is followed")
     if not found:
         try:
             validator(schema)
@@ -85,5 +88,5 @@ def _references(schema: Mapping[str, Any]) -> list[tuple[tuple[str | int, ...], 
 
 
 def _first_line(error: Exception) -> str:
-    message = str(getattr(error, "message", error)).splitlines()[0]
+    message = shortened(str(getattr(error, "message", error)))
     return f"{message} (regular expressions have no look-around here)" if '"regex"' in message else message

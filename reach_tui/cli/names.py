@@ -17,6 +17,7 @@ COMMANDS = {
     "labels": "reach_tui.cli.labels:labels",
     "rules": "reach_tui.cli.rules:rules",
     "registry": "reach_tui.cli.registry:registry",
+    "metrics": "reach_tui.cli.metrics:metrics",
     "diagnose": "reach_tui.cli.diagnose:diagnose",
     "regress": "reach_tui.cli.regress:regress",
     "sweep": "reach_tui.cli.sweep:sweep",

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from reach_tui.analyze.story import Story, Told
 from reach_tui.analyze.symptoms import diagnose
-from reach_tui.analyze.symptoms.model import Finding, Story, Told
+from reach_tui.analyze.symptoms.model import Finding
 from reach_tui.workspace.records import Record
 from reach_tui.workspace.sources import Source
 from reach_tui.workspace.workspace import Workspace

@@ -12,8 +12,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from reach_tui.analyze.story import Story
 from reach_tui.analyze.symptoms import calls, routes
-from reach_tui.analyze.symptoms.model import Detector, Finding, Story, Symptom
+from reach_tui.analyze.symptoms.model import Detector, Finding, Symptom
 
 _FILE = Path(__file__).with_name("symptoms.toml")
 DETECTORS: Mapping[str, Callable[[], Detector]] = {

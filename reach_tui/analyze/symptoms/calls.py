@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from reach_tui.analyze.intervals import fisher_midp
-from reach_tui.analyze.symptoms.model import Shown, Story, at_call, share_of, spoken, strongest
+from reach_tui.analyze.story import Story, spoken
+from reach_tui.analyze.symptoms.model import Shown, at_call, share_of, strongest
 from reach_tui.base.clock import to_iso
 from reach_tui.base.jsonio import dumps
 from reach_tui.base.text import one_line

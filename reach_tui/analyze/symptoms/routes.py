@@ -6,7 +6,8 @@ import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 
-from reach_tui.analyze.symptoms.model import MOST, Shown, Story, strongest
+from reach_tui.analyze.story import Story
+from reach_tui.analyze.symptoms.model import MOST, Shown, strongest
 from reach_tui.base.text import one_line
 from reach_tui.model import Route, Step
 

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from reach_tui.analyze.pairs import Pair
+from reach_tui.analyze.story import Story, Told
 from reach_tui.analyze.symptoms import DETECTORS, diagnose, page, table
-from reach_tui.analyze.symptoms.model import Finding, Story, Told
+from reach_tui.analyze.symptoms.model import Finding
 from reach_tui.model import Candidate, Route, Session, Step, StepKind
 from tests.analyze.kit import bad, ok
 

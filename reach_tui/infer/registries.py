@@ -13,10 +13,9 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parents[1] / "registries"
 SHARED: Mapping[str, tuple[str, ...]] = {
-    "kilo": ("kilo", "opencode"),  # a fork: its own tools, and those it kept
-    "agentsview": ("claude_code",),  # an archive of other programs' sessions, most of them Claude Code's
+    "agentsview": ("claude_code", "opencode", "codex", "gemini_cli"),  # an archive of other programs' sessions
 }
-"""Kinds of store whose agents have the tools of more than one folder, or of another's; the first folder wins."""
+"""Kinds of store whose agents have the tools of other folders than their own; the first folder wins."""
 
 _EXAMPLES = ("shop",)  # a folder to try the layer with, of no agent
 

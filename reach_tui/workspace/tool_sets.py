@@ -24,13 +24,17 @@ _UNKNOWN = "unknown_tool"  # of the failure taxonomy
 
 
 class PersonsRegistry:
-    """The tools of a folder that a person named. Raises `RegistryError` where it cannot be read or holds no tool."""
+    """The tools of a folder, or of a bundled registry, that a person named.
+
+    Raises `ConfigError` where there is none, `RegistryError` where it cannot be read or holds no tool.
+    """
 
     def __init__(self, folder: Path) -> None:
         from reach_tui.reach.problems import Problem, RegistryError
         from reach_tui.reach.registry import FolderRegistry
+        from reach_tui.replay.registry_source import registry_folder
 
-        registry = FolderRegistry(folder)
+        registry = FolderRegistry(registry_folder(folder))
         self.problems: tuple[Problem, ...] = registry.problems
         if not registry.tools():
             raise RegistryError([*self.problems] or [Problem(str(folder), "no tool in it: one YAML file a tool")])

@@ -83,6 +83,12 @@ def test_a_folder_without_tools_is_refused(reach: Run, tmp_path: Path) -> None:
         assert result.out == ""
 
 
+def test_a_bundled_registry_is_named_by_its_agent(reach: Run) -> None:
+    found = records(reach, "--registry", "claude_code")
+    assert {record["route"]["candidates_from"] for record in found} == {"registry"}
+    assert any(one["name"] == "TodoWrite" for record in found for one in record["route"]["candidates"])
+
+
 def test_mistakes_in_a_registry_are_said_and_the_rest_counts(reach: Run, tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(TOOL.format(name="Read", purpose="Reads a file"))
     for number in range(8):

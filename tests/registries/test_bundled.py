@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from reach_tui.infer.registries import FOLDER, SHARED, agents, bundled
+from reach_tui.reach.lint import FAILS, lint
 from reach_tui.reach.registry import FolderRegistry
 from reach_tui.reach.schema import validator
 from reach_tui.reach.spec import ToolSpec
@@ -73,6 +74,11 @@ def test_a_description_has_the_four_parts(agent: str, tool: ToolSpec) -> None:
     assert any(word in lines[2].split() for word in ("not", "no", "none", "none.", "nobody", "nothing", "nothing."))
     assert any(name in lines[3] for name in bundled(agent))
     assert tool.idempotent or tool.side_effect != "read"
+
+
+@pytest.mark.parametrize("agent", agents())
+def test_the_lint_finds_nothing_that_fails(agent: str) -> None:
+    assert [finding.what for finding in lint(FolderRegistry(FOLDER / agent).files) if finding.level == FAILS] == []
 
 
 def test_required_parameters_are_declared() -> None:

@@ -55,7 +55,11 @@ def test_failure_classes(shared: Path) -> None:
 def test_no_record_of_the_benchmark_stands_in_a_rule_or_a_test_case(shared: Path) -> None:
     """Rules that quote the benchmark would prove nothing: no line of it of some length occurs in ours."""
     here = Path(__file__).resolve().parent
-    files = [*(here / "cases").glob("*.toml"), *(here.parents[1] / "reach_tui" / "detect" / "rules").glob("*.toml")]
+    files = [
+        *(here / "cases").glob("*.toml"),
+        *(here / "cases").glob("*.jsonl"),
+        *(here.parents[1] / "reach_tui" / "detect" / "rules").glob("*.toml"),
+    ]
     ours = "\n".join(path.read_text(encoding="utf-8") for path in files)
     lines = (
         json.loads(line)["result_text"].splitlines() for line in _lines(shared / "bench" / "hidden_errors.dev.jsonl.gz")

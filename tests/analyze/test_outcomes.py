@@ -89,9 +89,7 @@ def test_not_asking_on_is_not_what_makes_a_success() -> None:
     ids=["failure", "question", "sent again"],
 )
 def test_a_success_after_a_repair_is_no_first_pass(repair: list[Any]) -> None:
-    pairs = [
-        part if isinstance(part, Step) or part[0].result else (part[0], ok("x")[1].__class__(None)) for part in repair
-    ]
+    pairs = [part if isinstance(part, Step) or part[0].result else (part[0], Verdict(None)) for part in repair]
     task = only(story([asks(), *pairs, says()]))
     assert task.outcome == "success"
     assert task.repairs >= 1

@@ -12,7 +12,7 @@ from reach_tui.analyze.pairs import Pair
 from reach_tui.analyze.story import Story, Told
 from reach_tui.analyze.symptoms import DETECTORS, diagnose, page, table
 from reach_tui.analyze.symptoms.model import Finding
-from reach_tui.model import Candidate, Route, Session, Step, StepKind
+from reach_tui.model import Candidate, Route, Session, Step, StepKind, Verdict
 from tests.analyze.kit import bad, ok
 
 MINUTE = 60_000
@@ -165,7 +165,7 @@ def test_two_failures_are_no_run_and_another_tool_does_not_end_one() -> None:
 
 def test_a_session_cut_before_an_answer_stops_halfway_but_a_flagged_timeout_does_not() -> None:
     unanswered = ok("export", 1, text=None)[0]
-    open_call = story((unanswered, ok("x")[1].__class__(None)))
+    open_call = story((unanswered, Verdict(None)))
     assert "never came back" in found([open_call])["stops_halfway"].evidence[0].words
     assert "stops_halfway" not in found([story(timed_out("export", 1, flagged=True))])
 

@@ -93,11 +93,7 @@ class EndpointScorer:
         timeout_s: float = TIMEOUT_S,
         replay: bool = False,
     ) -> None:
-        parts = urlsplit(base_url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ConfigError("not an http or https address", "reranking endpoint", "for example https://host/v1")
-        if parts.username or parts.password:
-            raise ConfigError("the address carries a password", "reranking endpoint", "hand it over as `token`")
+        _check_address(base_url)
         if not replay:
             _httpx()
         self.name = f"endpoint {model}"
@@ -171,6 +167,18 @@ class EndpointScorer:
         scores = read_scores(content, [tool.name for tool in tools])
         self.cache.put(key, scores)
         return scores
+
+
+def _check_address(base_url: str) -> None:
+    try:
+        parts = urlsplit(base_url)
+        whole = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is no number, half an IPv6 address
+        whole = False
+    if not whole:
+        raise ConfigError("not an http or https address", "reranking endpoint", "for example https://host/v1")
+    if parts.username or parts.password:
+        raise ConfigError("the address carries a password", "reranking endpoint", "hand it over as `token`")
 
 
 def prompt_of(intent: str, tools: Sequence[ToolSpec]) -> str:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 SUFFIXES = (".yaml", ".yml")
-MOST_FILES = 5_000
+MOST_FILES, MOST_FOLDERS = 5_000, 2_000
 _SETTLING_NS = (
     2_000_000_000  # a file younger than this may change again within one tick of a coarse file system's clock
 )
@@ -290,14 +290,15 @@ def _tool_files(folder: Path) -> tuple[dict[str, Path], list[Problem]]:
             raise RegistryError([problem]) from error
         problems.append(problem)
 
-    for base, folders, files in os.walk(folder, onerror=unreadable):
+    for visited, (base, folders, files) in enumerate(os.walk(folder, onerror=unreadable)):
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in files:
             if name.endswith(SUFFIXES) and not name.startswith("."):
                 path = Path(base, name)
                 found[path.relative_to(folder).as_posix()] = path
-        if len(found) > MOST_FILES:
-            raise RegistryError([Problem(str(folder), f"more than {MOST_FILES} tool files: is this a registry?")])
+        if len(found) > MOST_FILES or visited >= MOST_FOLDERS:
+            what = f"more than {MOST_FILES} tool files or {MOST_FOLDERS} folders: is this a registry?"
+            raise RegistryError([Problem(str(folder), what)])
     return {name: found[name] for name in sorted(found)}, problems
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -162,9 +161,7 @@ def test_older_drafts_and_references_inside_are_schemas() -> None:
 
 def test_patterns_run_in_linear_time() -> None:
     check = validator({"type": "object", "properties": {"a": {"pattern": "^(a+)+$"}}})
-    began = time.process_time()
-    assert not check.is_valid({"a": "a" * 50_000 + "!"})
-    assert time.process_time() - began < 1
+    assert not check.is_valid({"a": "a" * 50_000 + "!"})  # with backtracking it would not end
 
 
 @pytest.mark.parametrize(
@@ -197,9 +194,7 @@ def test_hostile_files_are_refused_with_a_reason(raw: bytes, told: str) -> None:
 
 def test_a_billion_laughs_stay_one() -> None:
     bomb = "a0: &a0 [x, x]\n" + "".join(f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}]\n" for i in range(1, 40))
-    began = time.process_time()
     assert "anchors and aliases" in problems_of(bomb)[0]
-    assert time.process_time() - began < 1
 
 
 def test_values_are_what_json_would_have() -> None:
@@ -423,6 +418,18 @@ def test_what_is_no_regular_file_is_not_opened(tmp_path: Path) -> None:
     assert registry.tools() == ()
     assert {problem.file for problem in registry.problems} <= {"pipe.yaml", "dangling.yaml"}
     assert registry.problems
+
+
+def test_a_folder_that_is_no_registry_is_left_soon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a", "b", "c"):
+        (tmp_path / name).mkdir()
+        write(tmp_path / name, f"{name}.yaml", GOOD.replace("query_refund", name))
+    assert len(FolderRegistry(tmp_path).tools()) == 3
+    for limit in ("MOST_FILES", "MOST_FOLDERS"):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"reach_tui.reach.registry.{limit}", 2)
+            with pytest.raises(RegistryError, match="is this a registry"):
+                FolderRegistry(tmp_path)
 
 
 def test_one_file_is_read_alone(tmp_path: Path) -> None:

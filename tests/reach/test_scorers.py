@@ -208,7 +208,9 @@ def test_nobody_listening_is_told() -> None:
     assert routing.degraded == "endpoint some-model: no answer (ConnectError)"
 
 
-@pytest.mark.parametrize("bad", ["ftp://x/v1", "nonsense", "", f"https://user:{SECRET}@host/v1"])
+@pytest.mark.parametrize(
+    "bad", ["ftp://x/v1", "nonsense", "", "http://x:99999999/v1", "http://[::1/v1", f"https://user:{SECRET}@host/v1"]
+)
 def test_an_address_that_is_none_or_holds_a_password_is_refused(bad: str) -> None:
     with pytest.raises(ConfigError) as caught:
         EndpointScorer(bad, "m")

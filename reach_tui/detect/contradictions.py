@@ -21,6 +21,7 @@ _FEW = 3  # numbered lines that make a gutter
 _PATHS = ("filePath", "file_path", "path", "filename", "file", "absolute_path", "target_file")
 _FOLDERS = ("path", "dir_path", "directory", "dir", "folder", "target_directory", "root")
 _OFFSETS = ("offset", "start_line", "line_start", "startLine", "start_line_one_indexed", "from_line")
+_LINES = frozenset((*_OFFSETS, "view_range"))
 _FRAME = re.compile(r"\s*<(?:path|file_path|file)>([^<>\n]{1,400})</(?:path|file_path|file)>")
 _GUTTER = re.compile(r"[ \t]*0{0,7}(\d{1,7})(?:→|\t|\||: |:$)")
 _LISTED = re.compile(r"(?m)^((?:/|[A-Za-z]:[\\/])[^\s:*?\"<>|][^:*?\"<>|\n]*?)(?::\d+(?::.*)?|:|/)?$")
@@ -78,7 +79,11 @@ def find(family: str, tool: str, arguments: JsonValue, text: str, start: int, va
 
 
 def _text(arguments: Mapping[str, JsonValue], names: tuple[str, ...]) -> str:
-    return next((value for name in names if isinstance(value := arguments.get(name), str) and value), "")
+    for name in names:
+        value = arguments.get(name)
+        if isinstance(value, str) and value:
+            return value
+    return ""
 
 
 def _span(match: re.Match[str], start: int) -> Evidence:
@@ -111,6 +116,8 @@ def _other_file(arguments: Mapping[str, JsonValue], head: str, start: int) -> Co
 
 
 def _other_lines(arguments: Mapping[str, JsonValue], head: str, start: int) -> Contradiction | None:
+    if _LINES.isdisjoint(arguments):
+        return None
     wanted = next((number for name in _OFFSETS if (number := as_int(arguments.get(name))) is not None), None)
     view = arguments.get("view_range")
     if isinstance(view, list) and view:

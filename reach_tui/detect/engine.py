@@ -49,7 +49,7 @@ class Engine:
     def __init__(self, rules: RuleSet) -> None:
         self.rules = rules
         self._desks = {family.id: Desk(family) for family in rules.families}
-        self._classes = Matcher(rules.classes)
+        self._classes = Matcher(rules.classes, exact=True)
         self._by_tool: dict[str, Desk | None] = {}
 
     @property

@@ -21,6 +21,8 @@ _MANY = 60
 """A larger set is split: what is asked of the beginning alone needs no states for the rest of the text."""
 _EVIDENCE = 300
 _AT_START = ("start", "whole")
+_REPEATED = re.compile(r"\{(\d+),(\d+)\}")
+_FEW = 9
 _FIELD = re.compile(r"\{(\w+)\}")
 
 
@@ -88,22 +90,50 @@ def _fields(groups: dict[str, str | bytes | None]) -> dict[str, str]:
     return {name: " ".join(text.split())[:80] for name, text in texts}
 
 
-class Matcher:
-    """The text rules of one family, compiled on first use."""
+def loosened(pattern: str) -> str:
+    """A pattern that matches at least all that `pattern` does, without upper limits of repetition beyond a few.
 
-    def __init__(self, rules: tuple[Rule, ...]) -> None:
+    `[^\\n]{0,60}` needs a state for each of its sixty places, times those of every other rule; `[^\\n]*` needs one.
+    """
+    pieces: list[str] = []
+    at, in_class, opened = 0, False, 0
+    while at < len(pattern):
+        if pattern[at] == "\\":
+            pieces.append(pattern[at : at + 2])
+            at += 2
+            continue
+        limits = None if in_class else _REPEATED.match(pattern, at)
+        if limits and int(limits[2]) > _FEW:
+            pieces.append({"0": "*", "1": "+"}.get(limits[1], f"{{{limits[1]},}}"))
+            at = limits.end()
+            continue
+        if in_class:
+            in_class = pattern[at] != "]" or at == opened
+        elif pattern[at] == "[":
+            in_class = True
+            opened = at + 2 if pattern[at + 1 : at + 2] == "^" else at + 1  # a `]` there is a letter of the class
+        pieces.append(pattern[at])
+        at += 1
+    return "".join(pieces)
+
+
+class Matcher:
+    """The text rules of one family, compiled on first use. Not `exact`: `hits` may give rules that have no `spans`."""
+
+    def __init__(self, rules: tuple[Rule, ...], *, exact: bool = False) -> None:
+        self._exact = exact
         self.rules = tuple(rule for rule in rules if rule.where != "arguments")
         self.asks_json = any(rule.in_json for rule in self.rules)
         self._sets: list[tuple[Callable[[bytes], list[int] | None], list[int]]] | None = None
         self._single: dict[str, Any] = {}
 
     def hits(self, view: Window) -> Iterator[Rule]:
-        """The rules whose pattern occurs in the window, in order; conditions are not looked at."""
+        """The rules whose pattern occurs (or may) in the window, in order; conditions are not looked at."""
         found = self.matches(view.text)
         return (self.rules[index] for index in sorted(found)) if found else iter(())
 
     def matches(self, text: str) -> list[int]:
-        """The numbers of the rules whose pattern occurs in the text of a window, in no order."""
+        """The numbers of the rules whose pattern occurs (or may occur) in the text of a window, in no order."""
         if self._sets is None:
             self._sets = [self._compile(numbers) for numbers in self._parts()]
         subject = text.encode("utf-8", "replace")
@@ -130,7 +160,8 @@ class Matcher:
             options.log_errors = False
             patterns = re2.Set.MatchSet(options) if anchored else re2.Set.SearchSet(options)
             for number in numbers:
-                patterns.Add(self.rules[number].pattern)
+                pattern = self.rules[number].pattern
+                patterns.Add(pattern if self._exact else loosened(pattern))
             try:
                 patterns.Compile()
             except re2.error:

@@ -1,9 +1,10 @@
 """How well inferred slots foresee failures: failure rate per confidence band and AUC of (1 - confidence), per store.
 
-    python benchmarks/inference.py PATH [PATH ...] [--json] [--worst N]
+    python benchmarks/inference.py PATH [PATH ...] [--routes] [--json] [--worst N]
 
 PATHs are databases, transcripts, or folders with one folder a store. Failures are the detectors' verdicts of the
 classes invalid_parameter, context_gap and stale_context; confidence never looks at the call's own result.
+With `--routes`: how often the tool that was called is the inferred route's first, or among its first five, per store.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from reach_tui.analyze.confidence import Confidence, is_parameter_failure
+from reach_tui.analyze.routes import Agreement, of_calls
+from reach_tui.workspace.inferring import Inference
 from reach_tui.workspace.slots import with_slots
 from reach_tui.workspace.sources import Source, open_paths
 from reach_tui.workspace.workspace import Workspace
@@ -49,13 +52,50 @@ def line(name: str, sums: Confidence, seconds: float) -> str:
     return f"{name:<34} {sums.calls:>6}  {bands}  {shown}  {seconds:6.2f}"
 
 
+def routes(workspace: Workspace, source: Source) -> tuple[Agreement, float]:
+    """How the inferred routes of one source agree with what was called, and processor seconds for them alone."""
+    inference, sums, spent = Inference(workspace, source), Agreement(), 0.0
+    for session in source.reader.sessions():
+        steps = list(workspace.judged_steps(source, session.id))
+        begun = time.process_time()
+        told, found = inference.routes(session.id), []
+        for one in steps:
+            if one.judged is not None:
+                found.append((one.judged.call, one.judged.verdict, told.route(one.judged.call)))
+            told.add(one)
+        spent += time.process_time() - begun
+        sums += of_calls(found, len(told.tools))
+    return sums, spent
+
+
+def print_routes(sources: Iterator[Source]) -> None:
+    """One row a source, and all of them."""
+    print(f"{'store':<34} {'calls':>6} {'no word':>8} {'top 1':>7} {'top 5':>7} {'chance':>7} {'ms/call':>8}")
+    total, seconds, workspace = Agreement(), 0.0, Workspace()
+    for source in sources:
+        sums, spent = routes(workspace, source)
+        total, seconds = total + sums, seconds + spent
+        print(route_line(f"{source.kind} {source.name}", sums, spent))
+    print(route_line("all", total, seconds))
+
+
+def route_line(name: str, sums: Agreement, seconds: float) -> str:
+    """One store as a row."""
+    shares = " ".join(f"{'–' if one is None else f'{one:.3f}':>7}" for one in (sums.top1, sums.top5, sums.chance))
+    return f"{name[:34]:<34} {sums.calls:>6} {sums.silent:>8} {shares} {1000 * seconds / max(1, sums.calls):>8.3f}"
+
+
 def main() -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paths", nargs="+", type=Path)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--worst", type=int, default=0, help="show so many failures a store that were not foreseen")
+    parser.add_argument("--routes", action="store_true", help="routes instead of slots")
     options = parser.parse_args()
+    if options.routes:
+        print_routes(sources_in(options.paths))
+        return 0
     workspace, total, spent = Workspace(), Confidence(), 0.0
     if not options.json:
         print("parameter failures / calls by confidence; AUC over all calls, and over those with a filled slot")

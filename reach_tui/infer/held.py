@@ -282,17 +282,27 @@ def _moved(was: list[str], start: int, length: int, now: tuple[str, ...]) -> tup
         places: dict[str, int] = {}
         for number, line in enumerate(lines):
             places[line] = -1 if line in places else number  # a line that repeats is no landmark
-        above = next((places[was[i]] + 1 for i in range(start - 1, -1, -1) if places.get(was[i], -1) >= 0), None)
-        below = next(
-            (places[was[i]] for i in range(start + length, len(was)) if places.get(was[i], -1) >= (above or 0)), None
-        )
+        above = next((i for i in range(start - 1, -1, -1) if places.get(was[i], -1) >= 0), None)
+        first = 0 if above is None else places[was[above]] + 1
+        end = start + length
+        below = next((i for i in range(end, len(was)) if places.get(was[i], -1) >= first), None)
         if above is None and below is None:
             continue
+        last = len(lines) if below is None else places[was[below]]
+        # what repeats beside the landmarks is unchanged too
+        for line in was[above + 1 : start] if above is not None else ():
+            if first == last or lines[first] != line:
+                break
+            first += 1
+        for line in reversed(was[end:below]) if below is not None else ():
+            if first == last or lines[last - 1] != line:
+                break
+            last -= 1
         if above is None:
-            above = max(0, (below or 0) - length)
+            first = max(first, last - length)
         if below is None:
-            below = min(len(lines), above + length)
-        return above, lines[above:below]
+            last = min(last, first + length)
+        return first, lines[first:last]
     return None
 
 

@@ -13,6 +13,8 @@ from reach_tui.model import Step, StepKind, ToolCall
 from reach_tui.reach.entities import Shape, matching, of_shape
 
 USER, RESULT, ARGUMENT, ASSISTANT = "user", "result", "argument", "assistant"
+MOST_HITS = 256
+"""Texts that are given for one value."""
 _MOST_TOKENS = 24  # tokens of a value that choose where it is looked for
 _MASK = str.maketrans("0123456789", "9999999999")
 _LETTERS = re.compile(r"[A-Za-z]")
@@ -48,10 +50,11 @@ class Hit:
 
 @dataclass(slots=True)
 class _Found:
-    """Where a form stands, as far as the postings were read."""
+    """Where a value stands, as far as the texts were looked through."""
 
     texts: list[int] = field(default_factory=list)
     upto: int = 0
+    """Number of the first text not looked at yet."""
 
 
 class Sources:
@@ -114,13 +117,17 @@ class Sources:
         return bisect_left(self._steps, step)
 
     def hits(self, value: str, step: int, at: int | None = None, *, folded: bool = False) -> list[Hit]:
-        """Every text before a step that holds the value, newest first; `folded`: in any case.
+        """Texts before a step that hold the value, newest first, people's words last; `folded`: in any case.
 
         `at` is when the call began: results that came later are left out, and so is what a failed call repeats of its
-        own arguments.
+        own arguments. Of a value that stands everywhere the newest `MOST_HITS` texts are given, and all of people's.
         """
+        numbers = self._numbers(value, folded, self._limit(step))
+        chosen = numbers[-MOST_HITS:]
+        if len(numbers) > MOST_HITS:
+            chosen = [number for number in numbers[:-MOST_HITS] if self.texts[number].source == USER][-20:] + chosen
         found: list[Hit] = []
-        for number in reversed(self._numbers(value, folded, self._limit(step))):
+        for number in reversed(chosen):
             text = self.texts[number]
             if at is not None and text.until is not None and text.until > at:
                 continue
@@ -133,31 +140,35 @@ class Sources:
         known = self._found.get((value, folded))
         if known is None:
             known = self._found[value, folded] = _Found()
-        postings = self._rarest(value)
-        if postings is None:
-            return []
-        upto = bisect_left(postings, limit)
-        wanted = value.casefold() if folded else value
-        for number in postings[known.upto : upto]:
-            forms = self.texts[number].forms
-            if any(find(form.casefold() if folded else form, wanted) >= 0 for form in forms):
-                known.texts.append(number)
-        known.upto = max(known.upto, upto)
+        if known.upto < limit:
+            wanted = value.casefold() if folded else value
+            for number in self._candidates(value, known.upto, limit):
+                forms = self.texts[number].forms
+                for form in forms:
+                    if find(form.casefold() if folded else form, wanted) >= 0:
+                        known.texts.append(number)
+                        break
+            known.upto = limit
         return known.texts[: bisect_left(known.texts, limit)]
 
-    def _rarest(self, value: str) -> list[int] | None:
-        """The texts with the value's rarest token; None where a token stands nowhere."""
-        rarest: list[int] | None = None
-        for count, token in enumerate(tokens(value[:4096])):
-            if count == _MOST_TOKENS:
-                break
+    def _candidates(self, value: str, first: int, limit: int) -> list[int]:
+        """Texts, by number from `first`, that hold the value's two rarest tokens; none where a token stands nowhere."""
+        found: list[list[int]] = []
+        for token in list(tokens(value[:4096]))[:_MOST_TOKENS]:
+            if len(token) == 1 and not token.isascii():
+                continue  # it stands alone here, and inside a longer run of such characters elsewhere
             postings = self._postings.get(token)
-            if postings is None:
-                if len(value) > 4096:  # the cut may have halved a token
-                    continue
-                return None
-            if rarest is None or len(postings) < len(rarest):
-                rarest = postings
+            if postings is not None:
+                found.append(postings)
+            elif len(value) <= 4096:  # else the cut may have halved a token
+                return []
+        found.sort(key=len)
+        if not found:
+            return []
+        rarest = found[0][bisect_left(found[0], first) : bisect_left(found[0], limit)]
+        if len(rarest) > 8 and len(found) > 1:
+            other = set(found[1][bisect_left(found[1], first) : bisect_left(found[1], limit)])
+            return [number for number in rarest if number in other]
         return rarest
 
     def last_user(self, step: int) -> Text | None:

@@ -12,13 +12,13 @@ MOST = 262_144
 """Characters of one text that are compared: three quarters from its head, one from its tail. Bounds huge results."""
 _MOST_JSON = 1 << 20  # characters that are parsed to find texts inside
 
-_GUTTER = re.compile(r"[ \t]*(\d{1,7})(?:→|\t|\|[ ]?|:[ \t]?|[ ]{2})")
+_GUTTER = re.compile(r"[ \t]*(\d{1,7})(→|\t|\||:|  )")
 _MAYBE_GUTTER = re.compile(r"(?m)^[ \t]*\d{1,7}(?:→|\t|\||:|  )")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([nrtbf\"\\/]))")
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", '"': '"', "\\": "\\", "/": "/"}
 _TRAILING = re.compile(r"[ \t\r]+(?=\n|\Z)")
 _TOKEN = re.compile(r"[a-z0-9_]+|[^\W\x00-\x7f]+")
-_WORD = re.compile(r"[A-Za-z0-9_]")
+_WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 
 
 def bounded(text: str) -> str:
@@ -47,14 +47,24 @@ def without_gutter(text: str) -> str:
     lines = text.split("\n")
     found = [_GUTTER.match(line) for line in lines]
     numbers = [int(one[1]) if one else -1 for one in found]
+    ends: dict[int, int] = {}
+    bare: set[str] = set()
     for place, one in enumerate(found):
         if one is None:
             continue
         before = numbers[place - 1] if place else -1
         after = numbers[place + 1] if place + 1 < len(lines) else -1
-        here = numbers[place]
-        if before == here - 1 >= 1 or after == here + 1 or (here == 1 and one[0][-1] in "→\t|"):
-            lines[place] = lines[place][one.end() :]
+        here, mark = numbers[place], one[2]
+        if before == here - 1 >= 1 or after == here + 1 or (here == 1 and mark in "→\t|"):
+            ends[place] = one.end()
+            if lines[place][one.end() : one.end() + 1] not in ("", " "):
+                bare.add(mark)
+    for place, end in ends.items():
+        mark = lines[place][end - 1]
+        if mark == ":" and ":" in bare:
+            continue  # times of day, or places in a file
+        spaced = mark in "|:" and mark not in bare
+        lines[place] = lines[place][end:].removeprefix(" ") if spaced else lines[place][end:]
     return "\n".join(lines)
 
 
@@ -132,22 +142,16 @@ def _pairs(run: str) -> Iterator[str]:
 
 def find(text: str, value: str, start: int = 0) -> int:
     """Where the value stands on its own in a text (not as a part of a longer word); -1 if nowhere."""
-    if not value:
-        return -1
-    head, tail = _is_word(value[0]), _is_word(value[-1])
     at = text.find(value, start)
+    if at < 0 or not value:
+        return -1
+    head, tail, size, last = value[0] in _WORD, value[-1] in _WORD, len(value), len(text)
     while at >= 0:
-        end = at + len(value)
-        before = head and at > 0 and _is_word(text[at - 1])
-        after = tail and end < len(text) and _is_word(text[end])
-        if not before and not after:
+        end = at + size
+        if not (head and at > 0 and text[at - 1] in _WORD) and not (tail and end < last and text[end] in _WORD):
             return at
         at = text.find(value, at + 1)
     return -1
-
-
-def _is_word(char: str) -> bool:
-    return char.isascii() and (char.isalnum() or char == "_")
 
 
 def squeezed(text: str) -> str:

@@ -11,7 +11,7 @@ from reach_tui.base.errors import UsageError
 from reach_tui.base.jsonio import JsonValue, dumps
 from reach_tui.model import Candidate
 from reach_tui.reach.asking import Asking, Clarification, Filler, forbidden, questions, rank
-from reach_tui.reach.decision import NoCapability
+from reach_tui.reach.decision import EXECUTE, NoCapability, decide
 from reach_tui.reach.events import Recorder
 from reach_tui.reach.executor import Caller, Outcome
 from reach_tui.reach.feedback import PEOPLE, Failure, Violation
@@ -167,37 +167,31 @@ class Handle:
             return first
         return await self._fall_back(first, given)
 
-    async def _fall_back(self, first: Answered, given: Mapping[str, JsonValue]) -> Answered:
-        answer, tried = first, [first.tool]
-        spec = self.layers.registry.get(first.tool)
-        others = [one for one in self.candidates if one.name != first.tool][:FALLBACKS]
-        for place, candidate in enumerate(others):
+    async def _fall_back(self, answer: Answered, given: Mapping[str, JsonValue]) -> Answered:
+        """Go on with the second and third candidate, as long as the double threshold holds for what is left.
+
+        A tool that merely came near would give an answer to another question, which is worse than none.
+        """
+        tried = [answer.tool]
+        for _ in range(FALLBACKS):
             failure = answer.outcome.failure
+            spec = self.layers.registry.get(answer.tool)
             if failure is None or failure.error_type not in OUT_OF_REACH or spec is None:
                 break
             if spec.side_effect != "read" and failure.sent:
                 break  # it may have taken effect: doing it another way could do it twice
-            if not self._may_replace(spec, candidate):
-                continue
-            other = self.layers.registry.get(candidate.name)
-            known = {name: value for name, value in given.items() if other is not None and name in other.properties}
+            rest = tuple(one for one in self.candidates if one.name not in tried)
+            other = self.layers.registry.get(rest[0].name) if rest else None
+            sure = decide(rest, self.routing.route.thresholds) == EXECUTE
+            if other is None or not sure or rank(other) > rank(spec) or forbidden(other, self.asking) is not None:
+                break
+            known = {name: value for name, value in given.items() if name in other.properties}
             filled = fill(self.layers.slots, other, known, self.asking, self.layers.wall)
             if filled is not None and not filled.complete:
-                continue
-            again = await self._call(candidate.name, known, "fallback", others[place:], tuple(tried))
-            if again.call_key is None:
-                continue
-            tried.append(candidate.name)
-            answer, spec = again, other
+                break
+            answer = await self._call(other.name, known, "fallback", rest, tuple(tried))
+            tried.append(other.name)
         return answer
-
-    def _may_replace(self, spec: ToolSpec, candidate: Candidate) -> bool:
-        """A fallback reaches no further than the first choice; one that changes anything must be as sure as that."""
-        other = self.layers.registry.get(candidate.name)
-        limits = self.routing.route.thresholds
-        if other is None or rank(other) > rank(spec) or forbidden(other, self.asking) is not None:
-            return False
-        return candidate.score >= (limits.floor if other.side_effect == "read" else limits.t1)
 
     async def _call(
         self,

@@ -39,7 +39,7 @@ class Reach:
         self.executor = executor
         self.slots = slots
         self.events = events
-        self._wall = wall
+        self.wall = wall
         known = executor.breakers if isinstance(executor, Executor) else None
         self.breakers = breakers or known
         if isinstance(executor, Executor) and isinstance(events, EventLog) and events.redact is None:
@@ -69,13 +69,13 @@ class Reach:
         return asking.for_router(self.breakers.blocked() if self.breakers is not None else frozenset())
 
     def _handle(self, intent: str, asking: Asking, tool: str | None, routing: Routing) -> Handle:
-        layers = Layers(self.registry, self.executor, self.slots, self.events, self._wall)
+        layers = Layers(self.registry, self.executor, self.slots, self.events, self.wall)
         handle = Handle(layers, asking, intent, routing, tool or routing.tool, chosen=tool is not None)
         if handle.tool is None:
             handle.ledger.decided(routing.route, handle.why)
         else:
             spec = self.registry.get(handle.tool)
-            handle.filling = fill(self.slots, spec, routing.params, asking, self._wall)
+            handle.filling = fill(self.slots, spec, routing.params, asking, self.wall)
         return handle
 
     async def close(self) -> None:

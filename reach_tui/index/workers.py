@@ -31,8 +31,10 @@ from reach_tui.model import Session
 from reach_tui.stores.catalog import open_store
 from reach_tui.stores.reader import Reader, Scanned
 
+LARGE = 1 << 30
+"""Bytes of a store from which on workers are worth their start, about a second of processor time (some 200,000 calls)."""
 ALONE = 10_000
-"""Calls judged here before workers are started: starting two costs as much as judging about as many."""
+"""Calls judged here before they are started: after a change there are seldom more."""
 MOST = 4
 """Workers at most; each reads and judges, about 70 MB."""
 _MEMORY = 1 << 30  # bytes of address space: a worker that wants more ends, and its sessions are judged here
@@ -64,10 +66,11 @@ _answer = msgspec.msgpack.Decoder(_Answer)
 class Workers:
     """A `Digester` for one store: alone at first, with other processes once there is enough to do. Close it."""
 
-    def __init__(self, count: int | None = None, alone: int = ALONE) -> None:
+    def __init__(self, count: int | None = None, *, alone: int = ALONE, large: int = LARGE) -> None:
         """`count`: processes (default: as many as there are cores, `MOST` at most); fewer than two: none."""
         self.count = min(MOST, os.cpu_count() or 1) if count is None else count
         self._alone = alone
+        self._large = large
         self._workers: list[_Worker] | None = None
 
     def __enter__(self) -> Self:
@@ -103,13 +106,22 @@ class Workers:
     def _started(self, reader: Reader, engine: Judge) -> list[_Worker]:
         if self._workers is None:
             self._workers = []
-            if self.count > 1 and isinstance(engine, Engine) and _may_be_shared(reader):
+            if self.count > 1 and isinstance(engine, Engine) and self._worth_it(reader):
                 hello = _Hello(os.fspath(reader.path.absolute()), reader.kind, engine.rules)
                 with contextlib.suppress(*_FAULTS):
                     told = msgspec.msgpack.encode(hello)
                     for _ in range(self.count):
                         self._workers.append(_Worker(told))
         return [worker for worker in self._workers if worker.alive]
+
+    def _worth_it(self, reader: Reader) -> bool:
+        """True for a large file that every process can read itself: it is no private copy."""
+        try:
+            if not isinstance(reader, Scanned) or reader.path.stat().st_size < self._large:
+                return False
+            return access_of(reader.path) is not Access.PRIVATE
+        except (OSError, StoreError):
+            return False
 
     @staticmethod
     def _spread(workers: Sequence[_Worker], sessions: Sequence[Session]) -> Iterator[Digest]:
@@ -130,14 +142,6 @@ class Workers:
                     yield one
         finally:
             pieces.clear()
-
-
-def _may_be_shared(reader: Reader) -> bool:
-    """True where every process can read the file itself: it is no private copy."""
-    try:
-        return isinstance(reader, Scanned) and access_of(reader.path) is not Access.PRIVATE
-    except StoreError:
-        return False
 
 
 class _Worker:

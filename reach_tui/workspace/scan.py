@@ -28,8 +28,10 @@ _FIELDS = ("turns", "calls", "flagged", "failed", "hidden", "soft", "unfinished"
 def scan_source(source: Source) -> Iterator[SessionCounts]:
     """The sums of every session: what the index knows at once, then what is judged anew, newest first."""
     from reach_tui.index.scanner import scan
+    from reach_tui.index.workers import Workers
 
-    return scan(source.reader, detectors().engine)
+    with Workers() as digester:
+        yield from scan(source.reader, detectors().engine, digester)
 
 
 def index_source(source: Source) -> None:

@@ -28,6 +28,7 @@ from reach_tui.workspace.comparing import Compared
 from reach_tui.workspace.finding import CallQuery
 
 _ASCII_BLOCKS = str.maketrans("▁▂▃▄▅▆▇█", ".:-=+*#@")
+_WIDE, _ROOMY = 96, 116
 _SKIPPED = {"Failure classes"}  # told below each tool
 
 
@@ -41,14 +42,8 @@ class ReportRow:
 
 
 def report_rows(report: Report, width: int, glyphs: Glyphs, *, soft: bool = False) -> list[ReportRow]:
-    """Tools with their classes, what to fix first, then every table of the report; `soft` signals if asked for."""
-    rows = [*_tool_rows(report, glyphs, soft=soft), ReportRow([])]
-    if line := time_line(report, max(12, min(60, width - 64))):
-        shown = line.translate(_ASCII_BLOCKS) if glyphs.rule.isascii() else line
-        rows.append(ReportRow([("over time     ", "title"), (shown, "text")]))
-    rows.append(ReportRow([("three guards  ", "title"), ("   ".join(guards_lines(report)), "text")]))
-    for number, text in enumerate(fix_lines(report)):
-        rows.append(ReportRow([("fix first     " if number == 0 else " " * 14, "title"), (text, "text")]))
+    """What to fix first, tools with their classes, then every table of the report; `soft` signals if asked for."""
+    rows = [*_summary(report, width, glyphs), ReportRow([]), *_tool_rows(report, width, glyphs, soft=soft)]
     queries = _queries(report)
     for table in tables(report):
         if table.title not in _SKIPPED:
@@ -56,42 +51,70 @@ def report_rows(report: Report, width: int, glyphs: Glyphs, *, soft: bool = Fals
     return rows
 
 
-def _tool_rows(report: Report, glyphs: Glyphs, *, soft: bool) -> Iterator[ReportRow]:
-    head = f"{'tool':<24} {'calls':>8} {'by flag':>8} {'':>8} {'in truth':>9} {'':>8}"
-    yield ReportRow([(head, "dim"), ("   95 % interval", "dim")])
+def _summary(report: Report, width: int, glyphs: Glyphs) -> Iterator[ReportRow]:
+    """The answer in a few lines."""
+    told = [("three guards", text) for text in _guards(report, width)]
+    told += [("fix first", text) for text in fix_lines(report)]
+    if line := time_line(report, max(12, min(60, width - 64))):
+        told.append(("over time", line.translate(_ASCII_BLOCKS) if glyphs.rule.isascii() else line))
+    before = ""
+    for name, text in told:
+        yield ReportRow([(f"{name if name != before else '':<14}", "title"), (text, "text")])
+        before = name
+
+
+def _guards(report: Report, width: int) -> list[str]:
+    lines = guards_lines(report)
+    together = "   ".join(lines)
+    return [together] if cell_len(together) + 16 <= width else lines
+
+
+def _tool_rows(report: Report, width: int, glyphs: Glyphs, *, soft: bool) -> Iterator[ReportRow]:
+    wide = width >= _WIDE
+    name_width = 24 if wide else 16
+    head = f"{'tool':<{name_width}} {'calls':>8} {'by flag':>8} {'':>8} {'in truth':>9} {'':>8}"
+    yield ReportRow([(head, "dim"), (f"{'':7}  95 % interval" if wide else "", "dim")])
     for tool in report.tools:
-        yield _tool_row(tool, glyphs)
+        yield _tool_row(tool, name_width, glyphs, wide=wide)
         for one in tool.classes:
             if one.count:
                 query = CallQuery(tool.tool, one.category, one.subcategory, one.rule, failed=True)
                 words = class_words(one)
-                line: Line = [(" " * 26, "text"), (f"{one.count:>6,} ", "hidden" if one.hidden else "flagged")]
+                line: Line = [
+                    (" " * (name_width + 2), "text"),
+                    (f"{one.count:>6,} ", "hidden" if one.hidden else "flagged"),
+                ]
                 line += [(f"{percent(one.share, 1):>7}  ", "dim"), (words, "text")]
                 yield ReportRow(line, query, f"{tool.tool} · {words}")
         if soft and tool.counts.soft:
-            yield _soft_row(tool, glyphs)
+            yield _soft_row(tool, name_width, glyphs)
 
 
-def _soft_row(tool: ToolRow, glyphs: Glyphs) -> ReportRow:
+def _soft_row(tool: ToolRow, name_width: int, glyphs: Glyphs) -> ReportRow:
     share = f"{percent(tool.counts.soft / tool.counts.calls, 1):>7}  " if tool.counts.calls else ""
-    line: Line = [(" " * 26, "text"), (f"{tool.counts.soft:>6,} ", "soft"), (share, "dim")]
-    words = f"{glyphs.soft} soft: suspicious without proof, not counted above"
+    line: Line = [(" " * (name_width + 2), "text"), (f"{tool.counts.soft:>6,} ", "soft"), (share, "dim")]
+    words = f"{glyphs.soft} soft: no proof, not counted above"
     return ReportRow([*line, (words, "soft")], CallQuery(tool.tool, soft=True), f"{tool.tool} · soft signals")
 
 
-def _tool_row(tool: ToolRow, glyphs: Glyphs) -> ReportRow:
+def _tool_row(tool: ToolRow, name_width: int, glyphs: Glyphs, *, wide: bool) -> ReportRow:
     counts = tool.counts
-    low_high = counts.interval
-    interval = f"   {percent(low_high[0], 1)} – {percent(low_high[1], 1)}" if low_high else ""
     line: Line = [
-        (f"{fit(tool.tool, 24)} ", "title"),
+        (f"{fit(tool.tool, name_width)} ", "title"),
         (f"{counts.calls:>8,} {counts.flagged:>8,} {percent(counts.rate_flagged):>8}", "text"),
         (f" {counts.failed:>9,} {percent(counts.rate_failed):>8} ", "hidden" if counts.hidden else "text"),
-        (f"{bar(counts.rate_failed or 0.0, 0.2):<6}", "bar"),
-        (interval, "dim"),
     ]
-    mark = f"  {glyphs.hidden} {counts.hidden:,} hidden" if counts.hidden else ""
+    if wide:
+        low_high = counts.interval
+        interval = f" {percent(low_high[0], 1):>6} – {percent(low_high[1], 1):<8}" if low_high else " " * 18
+        line += [(f"{_bar(counts.rate_failed or 0.0, glyphs):<6}", "bar"), (interval, "dim")]
+    mark = f" {glyphs.hidden} {counts.hidden:,}{' hidden' if wide else ''}" if counts.hidden else ""
     return ReportRow([*line, (mark, "hidden")], CallQuery(tool.tool, failed=True), tool.tool)
+
+
+def _bar(share: float, glyphs: Glyphs) -> str:
+    text = bar(share, 0.2)
+    return text.replace("▓", "#").replace("▒", "-") if glyphs.rule.isascii() else text
 
 
 def _queries(report: Report) -> dict[str, list[tuple[CallQuery, str]]]:
@@ -113,12 +136,13 @@ def table_rows(table: Table, queries: Sequence[tuple[CallQuery | None, str]] = (
         line: Line = []
         for column, text in enumerate(row):
             style = "dim" if number == 0 else "text"
-            line.append((fit(text, widths[column], right=column in table.right) + "  ", style))
+            shown = fit(text, widths[column], right=column in table.right)
+            line.append((shown.rstrip() if column == len(row) - 1 else f"{shown}  ", style))
         query, about = queries[number - 1] if 0 < number <= len(queries) else (None, "")
         yield ReportRow(line, query, about)
 
 
-def comparison_rows(found: Compared) -> list[ReportRow]:
+def comparison_rows(found: Compared, width: int) -> list[ReportRow]:
     """What is compared, what to read it with, then the changes; a row leads to the calls of what came after."""
     comparison = found.comparison
     rows = [
@@ -134,10 +158,25 @@ def comparison_rows(found: Compared) -> list[ReportRow]:
         for one in tool.classes
     }
     for table, changes in zip(comparison_tables(comparison), told, strict=False):
+        table = table if width >= _ROOMY else _narrow(table)
         rows += _marked(table_rows(table, [_behind(one, classes) for one in changes]), changes)
     if not told[0]:
         rows += [ReportRow([]), ReportRow([("no call failed on either side", "dim")])]
     return rows
+
+
+def _narrow(table: Table) -> Table:
+    """For small screens: shares without their counts, and no p-values."""
+    told = [column for column, name in enumerate(table.head) if name != "p"]
+    rows = tuple(tuple(_share_of(row[column]) for column in told) for row in table.rows)
+    right = frozenset(number for number, column in enumerate(told) if column in table.right)
+    head = tuple({"more than chance": "clear"}.get(table.head[column], table.head[column]) for column in told)
+    return Table(table.title, head, rows, right, table.note)
+
+
+def _share_of(text: str) -> str:
+    """`42.31 %` of `11 of 26 (42.31 %)`."""
+    return text[text.rindex("(") + 1 : -1] if " of " in text and text.endswith(" %)") else text
 
 
 def _behind(change: Change, classes: Mapping[tuple[str, str], ClassRow]) -> tuple[CallQuery | None, str]:

@@ -179,7 +179,7 @@ async def test_soft_signals_show_when_switched_on(two: list[Path]) -> None:
         screen = await open_report(app, pilot)
         assert screen.report is not None
         soft = {row.tool: row.counts.soft for row in screen.report.tools if row.counts.soft}
-        assert "suspicious without proof" not in screen_text(app)
+        assert "no proof, not counted" not in screen_text(app)
         await pilot.press("S")
         rows = screen.report_list.rows
         shown = [row for row in rows if row.query is not None and row.query.soft]

@@ -109,7 +109,7 @@ class CompareScreen(ReportActions):
         self.found = message.found
         for problem in self.found.problems[:3]:
             self.reach.say(problem.line(), severity="warning")
-        rows.rows = comparison_rows(self.found)
+        rows.rows = comparison_rows(self.found, rows.line_width)
         rows.set_count(len(rows.rows))
         for bar in self.query(Bar):
             bar.refresh()
@@ -133,7 +133,7 @@ class CompareScreen(ReportActions):
     def _top(self, width: int) -> list[Line]:
         before = self._sides.before
         name = before.name if isinstance(before, Path) else ", ".join(one.name for one in before.sources[:2])
-        right: Line = [("Enter shows the calls after ", "dim")]
+        right: Line = [("Enter shows the calls after ", "dim")] if width >= 100 else []
         left: Line = [(" before and after", "title"), (f"  against {name}", "dim")]
         return [spread(left, right, width), [(self.reach.glyphs.rule * width, "rule")]]
 

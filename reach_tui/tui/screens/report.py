@@ -172,7 +172,7 @@ class ReportScreen(ReportActions):
 
     def _top(self, width: int) -> list[Line]:
         text = headline(self.report.scope) if self.report is not None else "report"
-        right: Line = [("Enter shows the calls behind a number ", "dim")]
+        right: Line = [("Enter shows the calls behind a number ", "dim")] if width >= 140 else []
         return [spread([(f" {text}", "title")], right, width), [(self.reach.glyphs.rule * width, "rule")]]
 
     def _bottom(self, width: int) -> list[Line]:

@@ -56,7 +56,7 @@ class Guards(Sum):
             self.where[place] = (*self.where.get(place, ()), call_key)[:_KEPT]
 
 
-class _Counter:
+class Failures:
     """Consecutive failures of one session under one view."""
 
     def __init__(self) -> None:
@@ -79,7 +79,7 @@ class _Counter:
 def of_session(pairs: Pairs, wanted: Wanted = originals) -> Guards:
     """The guards of one session. Copies of calls are left out: they happened in another session."""
     guards = Guards()
-    counters = {FLAG: _Counter(), TRUTH: _Counter()}
+    counters = {FLAG: Failures(), TRUTH: Failures()}
     for call, verdict in pairs:
         if call.copy_of is not None or not answered(call, verdict):
             continue

@@ -18,6 +18,7 @@ COMMANDS = {
     "rules": "reach_tui.cli.rules:rules",
     "registry": "reach_tui.cli.registry:registry",
     "metrics": "reach_tui.cli.metrics:metrics",
+    "replay": "reach_tui.cli.replay:replay",
     "diagnose": "reach_tui.cli.diagnose:diagnose",
     "regress": "reach_tui.cli.regress:regress",
     "sweep": "reach_tui.cli.sweep:sweep",

@@ -70,12 +70,14 @@ class Inference:
         source: Source,
         registry: PersonsRegistry | None = None,
         settings: Settings | None = None,
+        *,
+        person_first: bool = False,
     ) -> None:
         self._workspace = workspace
         self._source = source
         self._registry = registry
         self._settings = settings or Settings()
-        self._sets = ToolSets(source, workspace.engine, registry)
+        self._sets = ToolSets(source, workspace.engine, registry, person_first=person_first)
         self._routes: dict[ToolSet, RouteInference] = {}
 
     def routes(self, session_id: str) -> SessionRoutes:

@@ -44,7 +44,11 @@ class PersonsRegistry:
 class ToolSets:
     """The tool sets of one source; each is made once. May be asked from any thread."""
 
-    def __init__(self, source: Source, engine: Engine, registry: PersonsRegistry | None = None) -> None:
+    def __init__(
+        self, source: Source, engine: Engine, registry: PersonsRegistry | None = None, *, person_first: bool = False
+    ) -> None:
+        """With `person_first` the person's registry stands for what was recorded too: what if it had been this one?"""
+        self._person_first = person_first
         self._source = source
         self._engine = engine
         self._registry = registry
@@ -55,6 +59,8 @@ class ToolSets:
     def of(self, session_id: str) -> ToolSet:
         """The tools of a session. Raises `StoreError`."""
         reader = self._source.reader
+        if self._person_first and self._registry is not None:
+            return self._registry.set
         if isinstance(reader, OffersTools) and (offered := reader.offered_tools(session_id)):
             return self._recorded(offered)
         if self._registry is not None:

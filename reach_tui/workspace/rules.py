@@ -58,9 +58,12 @@ def detectors(start: Path | None = None) -> Detectors:
 def engine_with(files: Sequence[Path]) -> Detectors:
     """The detectors with these files of a person, and none else."""
     from reach_tui.detect.engine import RULES, Engine
+    from reach_tui.detect.files import know
     from reach_tui.detect.rule_files import load_with_own
 
     loaded = load_with_own(RULES, files)
+    if files:
+        know(loaded.rules.families)
     return Detectors(Engine(loaded.rules), tuple(file.path for file in loaded.own), loaded.mistakes)
 
 

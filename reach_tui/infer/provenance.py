@@ -17,6 +17,7 @@ from reach_tui.model import ToolCall
 from reach_tui.reach.dictionary import CALENDAR, ROLLING, BusinessDictionary
 from reach_tui.reach.entities import Shape, shape_of
 
+_TELLING = 5  # digits of a number that can be told from others of its kind
 _RANK = {USER: 0, RESULT: 1, ARGUMENT: 2, ASSISTANT: 3}
 _ISO = re.compile(r"(\d{4})[-/.年](\d{1,2})[-/.月](\d{1,2})日?(?:[T ].*)?$")
 _RANGE = re.compile(r"(?:/|\.\.\.?|…|~| to )")
@@ -157,6 +158,8 @@ class Seeker:
             pattern = None
             if shape is None or shape is Shape.URL:
                 return found
+        if len(value) < _TELLING and value.isdigit():
+            return found
         rivals = self.sources.rivals(value, shape, pattern, call.step)
         if rivals <= 1:
             return found

@@ -15,6 +15,7 @@ from reach_tui.reach.entities import Shape, matching, of_shape
 USER, RESULT, ARGUMENT, ASSISTANT = "user", "result", "argument", "assistant"
 MOST_HITS = 256
 """Texts that are given for one value."""
+_TOGETHER = 100  # ms between the starts of calls that were sent together
 _MOST_TOKENS = 24  # tokens of a value that choose where it is looked for
 _MASK = str.maketrans("0123456789", "9999999999")
 _LETTERS = re.compile(r"[A-Za-z]")
@@ -32,8 +33,9 @@ class Text:
     """`step 8 · read`."""
     forms: tuple[str, ...]
     """What is searched: as it is read, and with escapes undone."""
-    until: int | None = None
-    """When it was there, in ms since 1970: a call that began before did not see it."""
+    began: int | None = None
+    """When its call began and ended, in ms since 1970, where known: a call beside it did not see its result."""
+    ended: int | None = None
     echo: frozenset[str] = frozenset()
     """For the result of a failed call: its own arguments, which it only repeats."""
     failed: bool = False
@@ -89,12 +91,12 @@ class Sources:
             text = bounded("\n".join(arguments))
             self._add(Text(step.number, step.turn, ARGUMENT, label, (text,), failed=failed is True))
         if call.result is not None and call.result.text:
-            ended = None
-            if call.started_at is not None and call.duration_ms is not None:
-                ended = call.started_at + call.duration_ms
+            began, ended = call.started_at, None
+            if began is not None and call.duration_ms is not None:
+                ended = began + call.duration_ms
             echo = frozenset(one for one in arguments if len(one) <= 4096) if failed else frozenset()
             forms = comparable(call.result.text)
-            self._add(Text(step.number, step.turn, RESULT, label, forms, ended, echo, failed is True))
+            self._add(Text(step.number, step.turn, RESULT, label, forms, began, ended, echo, failed is True))
 
     def _add(self, text: Text) -> None:
         number = len(self.texts)
@@ -119,8 +121,8 @@ class Sources:
     def hits(self, value: str, step: int, at: int | None = None, *, folded: bool = False) -> list[Hit]:
         """Texts before a step that hold the value, newest first, people's words last; `folded`: in any case.
 
-        `at` is when the call began: results that came later are left out, and so is what a failed call repeats of its
-        own arguments. Of a value that stands everywhere the newest `MOST_HITS` texts are given, and all of people's.
+        `at` is when the call began: results of calls that ran beside it are left out, and so is what a failed call
+        repeats of its own arguments. Of a value that stands everywhere the newest `MOST_HITS` texts are given, and all of people's.
         """
         numbers = self._numbers(value, folded, self._limit(step))
         chosen = numbers[-MOST_HITS:]
@@ -129,7 +131,7 @@ class Sources:
         found: list[Hit] = []
         for number in reversed(chosen):
             text = self.texts[number]
-            if at is not None and text.until is not None and text.until > at:
+            if at is not None and _beside(text, at):
                 continue
             if text.echo and any(value in one for one in text.echo):
                 continue
@@ -248,6 +250,17 @@ class _Entities:
             if number < limit:
                 return values if value in values else None
         return None
+
+
+def _beside(text: Text, at: int) -> bool:
+    """True for the result of a call that was sent together with one that began at `at`, and ended after that.
+
+    The time between two requests to a model is never so short. A process that runs on in the background ends late too,
+    but what it said first was seen.
+    """
+    if text.began is None or text.ended is None:
+        return False
+    return text.ended > at and at - text.began < _TOGETHER
 
 
 def mask(value: str) -> str:

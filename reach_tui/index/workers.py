@@ -32,7 +32,7 @@ from reach_tui.stores.catalog import open_store
 from reach_tui.stores.reader import Reader, Scanned
 
 LARGE = 1 << 30
-"""Bytes of a store from which on workers are worth their start, about a second of processor time (some 200,000 calls)."""
+"""Bytes of a store (some 200,000 calls) from which on workers are worth their start, a second of processor time."""
 ALONE = 10_000
 """Calls judged here before they are started: after a change there are seldom more."""
 MOST = 4

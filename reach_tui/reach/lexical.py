@@ -25,17 +25,18 @@ from reach_tui.reach.description import Sentence, sentences
 from reach_tui.reach.spec import ToolSpec
 from reach_tui.reach.text import spelled_terms, terms
 
-NAME, SAMPLE, PURPOSE, INPUT, PARAMETER, LIMIT = 2.0, 1.5, 1.0, 0.5, 0.4, 0.15
-"""How much one mention counts in a tool's name, sample, description (what it does; its input), parameters, limits."""
+NAME, PURPOSE, SAMPLE, INPUT, PARAMETER, LIMIT = 2.0, 2.0, 0.8, 0.5, 0.4, 0.15
+"""How much one mention counts: in the name, in sentences that say what the tool does, in a sample utterance (which has
+incidental words, too), in sentences about input, in parameters, in sentences about what it does not do."""
 ELSEWHERE = 0.0
 """A sentence that sends one to another tool speaks of that tool."""
 LENT = 0.5
 """A counter-example of another tool that names this one as the right one."""
-SATURATION, LENGTH = 0.6, 0.15
+SATURATION, LENGTH = 0.4, 0.15
 """BM25's k1 and b."""
 UNKNOWN = 0.25
 """Weight of a word that no tool uses, as a share of the rarest word's: chatter must not hide what was asked."""
-SINGLE = 0.4
+SINGLE = 0.5
 """Weight of one Chinese character as a share of a pair's: alone it says little, but people leave words out."""
 COUNTER = 0.5
 """How much of its coverage a tool loses where the question is its own counter-example word for word; it falls with the

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reach_tui.reach.decision import decide
 from reach_tui.reach.description import named_as_tools, sentences
 from reach_tui.reach.lexical import LexicalIndex
 from reach_tui.reach.text import STOPWORDS, stem, terms
@@ -110,6 +111,74 @@ create_ticket|我要投诉
 create_ticket|I want to talk to a human
 create_ticket|催单！！
 """.strip().splitlines()
+
+LATER = """
+query_refund|钱什么时候退到我支付宝啊
+query_refund|退款显示成功但是没收到钱 1000200030007777
+query_refund|has the money for my cancelled order been refunded yet
+query_refund|查退款
+query_order_status|订单咋还没发出来
+query_order_status|看下这单签收了没有 1000200030007777
+query_order_status|order status 1000200030007777
+query_order_status|is my order packed yet?
+search_order|昵称叫大白兔，找下她的订单
+search_order|what did I buy in april, phone 13700137000
+search_order|订单号找不到了
+search_order|列一下13700137000这个月的订单
+cancel_order|拍错了，单子帮我取消
+cancel_order|i dont want it anymore, cancel 1000200030007777
+cancel_order|能不能取消这个订单还没发呢
+update_order_address|收件地址写成老家了，换成公司的
+update_order_address|wrong address on my order, can you fix it
+create_refund|漏发了，直接退钱给我吧货我不要补了
+create_refund|partial refund please, one glass was broken
+create_refund|东西没收到要求退款
+cancel_refund|我不想退款了 帮我撤掉
+cancel_refund|undo refund R202606017777
+query_payment|怎么扣了我两次款
+query_payment|did the payment for 1000200030007777 go through
+query_payment|实付多少钱啊那单
+query_balance|账户余额查询
+query_balance|how much money is in my wallet
+track_parcel|包裹现在在哪个城市
+track_parcel|tracking YT1234567890777
+track_parcel|看下物流走到哪了
+query_delivery_estimate|几号能收到货
+query_delivery_estimate|expected delivery date of 1000200030007777?
+query_delivery_estimate|能赶在周五前送到吗
+report_lost_parcel|件丢了，查一下
+report_lost_parcel|package missing for two weeks, please search for it
+create_return|衣服有色差，申请退货
+create_return|how do i send this back
+create_return|质量太差我要退掉
+query_return|我退的货到你们仓库了吗
+query_return|return T202606017777 status
+request_exchange|鞋买小了换 43 码
+request_exchange|can I exchange it for blue
+search_product|找一款适合跑步的耳机
+search_product|show me cheap backpacks
+query_stock|SKU00007777 还有没有库存
+query_stock|any left of SKU00007777
+request_price_protection|昨天买的今天便宜了三十，补差
+request_price_protection|price dropped, can I get the difference back
+query_coupon|看看我账号里有没有可用的券
+query_coupon|do I have coupons left
+issue_coupon|给她补一张二十块的券道个歉
+issue_coupon|send C00007777 a 10 yuan voucher
+create_invoice|报销要用发票，麻烦开一下
+create_invoice|please issue an invoice to Blue Sea Ltd
+query_invoice|电子发票发我邮箱里没找到，重新看下链接
+query_invoice|where is my invoice
+search_customer|这个手机号 13700137000 是谁
+search_customer|find customer with mail a@b.com
+query_points|我有多少分可以用
+query_points|when do my points expire
+notify_customer|给客户发条消息说货发出了
+notify_customer|send C00007777 a message that we are closed
+create_ticket|你们客服态度太差了 投诉
+create_ticket|get me a real person
+""".strip().splitlines()
+"""Written after the first constants were fixed, and harder."""
 
 NOBODYS = """
 今天天气怎么样
@@ -249,17 +318,26 @@ def test_scores_lie_between_0_and_1_by_falling_score_then_name(text: str) -> Non
     assert [(-one.score, one.name) for one in found] == sorted((-one.score, one.name) for one in found)
 
 
-def test_recall_finds_the_tool_for_what_people_say() -> None:
-    """97 % of these are among the first five and 82 % first when this was written; the rest are clarified."""
+@pytest.mark.parametrize(("asked", "first", "five"), [(ASKED, 0.82, 0.95), (LATER, 0.68, 0.93)])
+def test_the_tool_is_found_for_what_people_say(asked: list[str], first: float, five: float) -> None:
+    """85 % and 72 % first, 98 % and 95 % among five when this was written; what is unsure is clarified."""
     index = LexicalIndex(shop())
-    first = five = 0
-    for line in ASKED:
-        expected, asked = line.split("|")
-        names = [one.name for one in index.candidates(asked, 5)]
-        first += names[:1] == [expected]
-        five += expected in names
-    assert five >= 0.95 * len(ASKED)
-    assert first >= 0.8 * len(ASKED)
+    pairs = [line.split("|") for line in asked]
+    found = [(expected, [one.name for one in index.candidates(text, 5)]) for expected, text in pairs]
+    assert sum(names[:1] == [expected] for expected, names in found) >= first * len(asked)
+    assert sum(expected in names for expected, names in found) >= five * len(asked)
+
+
+def test_a_wrong_tool_is_hardly_ever_executed() -> None:
+    index = LexicalIndex(shop())
+    executed = []
+    for line in ASKED + LATER:
+        expected, text = line.split("|")
+        candidates = index.candidates(text, 5)
+        if decide(candidates) == "execute":
+            executed.append(candidates[0].name == expected)
+    assert len(executed) > 50
+    assert executed.count(False) <= 1
 
 
 def test_what_is_nobodys_business_stays_under_the_floor() -> None:

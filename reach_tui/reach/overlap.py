@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
@@ -10,6 +10,7 @@ from reach_tui.model import Thresholds
 from reach_tui.reach.description import sentences
 from reach_tui.reach.lexical import LexicalIndex
 from reach_tui.reach.spec import ToolSpec
+from reach_tui.reach.text import cjk_runs
 
 ALIKE = 0.5
 """From this cosine of the router's weights on, two tools overlap whatever their samples say."""
@@ -56,10 +57,16 @@ def overlaps(tools: Sequence[ToolSpec], thresholds: Thresholds, alike: float = A
             samples = confused.get((one, two), ())
             if likeness >= alike or samples:
                 other = tools[two].name
-                words = tuple(term for term, _ in sorted(shared.items(), key=lambda item: (-item[1], item[0])))
                 bounded = other in named[one] or tool.name in named[two]
                 found.append(
-                    Overlap(tool.name, other, round(likeness, 3), _shown(words, index.spelled), tuple(samples), bounded)
+                    Overlap(
+                        tool.name,
+                        other,
+                        round(likeness, 3),
+                        _words(tool, shared, index.spelled),
+                        tuple(samples),
+                        bounded,
+                    )
                 )
     return sorted(found, key=lambda pair: (-len(pair.confused), -pair.likeness, pair.first, pair.second))
 
@@ -90,7 +97,29 @@ def _named(tools: Sequence[ToolSpec]) -> list[set[str]]:
     return found
 
 
-def _shown(words: Sequence[str], spelled: dict[str, str]) -> tuple[str, ...]:
-    """The first whole words as they are written; single characters only where there is nothing else."""
-    whole = [word for word in words if len(word) > 1 and not word.startswith("#")]
-    return tuple(spelled[word] for word in (whole or words)[:_WORDS])
+def _words(tool: ToolSpec, shared: dict[str, float], spelled: dict[str, str]) -> tuple[str, ...]:
+    """What both say, heaviest first: words as they are written, pairs of Chinese characters joined where they meet.
+
+    Single characters only where there is nothing else.
+    """
+    found = {spelled[term]: weight for term, weight in shared.items() if term.isascii() and len(term) > 1}
+    for text in (tool.description, *(sample.utterance for sample in tool.sample_calls)):
+        for run in cjk_runs(text):
+            found.update(_phrases(run, shared))
+    whole = {word: weight for word, weight in found.items() if not word.isdigit()}
+    if not whole:
+        whole = {spelled[term]: weight for term, weight in shared.items()}
+    return tuple(sorted(whole, key=lambda word: (-whole[word], word))[:_WORDS])
+
+
+def _phrases(run: str, shared: dict[str, float]) -> Iterator[tuple[str, float]]:
+    """The longest stretches of a run whose every pair of characters is shared, with the sum of their weights."""
+    start, weight = 0, 0.0
+    for at in range(len(run)):
+        pair = run[at : at + 2]
+        if len(pair) == 2 and pair in shared:
+            weight += shared[pair]
+            continue
+        if at > start:
+            yield run[start : at + 1], weight
+        start, weight = at + 1, 0.0

@@ -69,6 +69,14 @@ def terms(text: str) -> list[str]:
     return [term for term, _ in spelled_terms(text)]
 
 
+def cjk_runs(text: str) -> Iterator[str]:
+    """The runs of Chinese, Japanese or Korean characters that pairs are taken from, in order."""
+    normal = unicodedata.normalize("NFKC", text[:_LONGEST_TEXT])
+    for match in _PIECE.finditer(normal):
+        if _IS_CJK.match(match[0]):
+            yield from filter(None, _CJK_STOP.split(match[0]))
+
+
 def spelled_terms(text: str) -> Iterator[tuple[str, str]]:
     """`terms`, each with the characters it was read from."""
     normal = unicodedata.normalize("NFKC", text[:_LONGEST_TEXT])

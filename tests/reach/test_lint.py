@@ -153,7 +153,7 @@ def test_the_seeds_vague_pair_overlaps_in_the_words_that_make_it() -> None:
     (found,) = overlaps(pair, Thresholds())
     assert (found.first, found.second, found.bounded) == ("query_order", "query_payment", False)
     assert found.serious
-    assert "交易" in found.words
+    assert "交易相关信息" in found.words
 
 
 def test_who_names_the_other_is_a_neighbour_on_purpose() -> None:

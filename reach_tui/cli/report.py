@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reach_tui.base.errors import StoreError
 from reach_tui.cli.calls import Moment
 from reach_tui.cli.inferring import persons_registry, registry_option
 from reach_tui.cli.output import Progress, encode, terminal_width
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from reach_tui.report.inferred import InferredRows
     from reach_tui.report.model import Report
     from reach_tui.workspace.reporting import Collector, Selection
+    from reach_tui.workspace.sources import Source
     from reach_tui.workspace.tool_sets import PersonsRegistry
 
 FORMATS = ("text", "json", "md", "html")
@@ -113,8 +115,15 @@ def _inferred(traces: Traces, selection: Selection, registry: PersonsRegistry | 
 
     collector = InferredCollector(traces.workspace, selection, registry)
 
+    def told(source: Source) -> Iterator[str]:
+        try:
+            yield from collector.tallies(source)
+        except StoreError:
+            if (source.path, source.kind) not in traces.broken:  # else it was said before
+                raise
+
     def counted() -> Iterator[dict[str, Any]]:
-        for source, _ in traces.each(collector.tallies):
+        for source, _ in traces.each(told):
             yield {"path": source.name}
 
     for _ in Progress("sessions inferred", apart=True).watch(counted()):

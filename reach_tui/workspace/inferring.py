@@ -14,7 +14,7 @@ from reach_tui.model import Route, Session, StepKind, ToolCall
 from reach_tui.workspace.judged import JudgedCall, JudgedStep
 from reach_tui.workspace.slots import SessionSlots
 from reach_tui.workspace.sources import Source
-from reach_tui.workspace.tool_sets import PersonsRegistry, ToolSets
+from reach_tui.workspace.tool_sets import PersonsRegistry, ToolSets, remembered
 
 if TYPE_CHECKING:
     from reach_tui.infer.candidates import ToolSet
@@ -79,13 +79,13 @@ class Inference:
         self._settings = settings or Settings()
         self._sets = ToolSets(source, workspace.engine, registry, person_first=person_first)
         self._routes: dict[ToolSet, RouteInference] = {}
+        self._lock = threading.Lock()
 
     def routes(self, session_id: str) -> SessionRoutes:
         """What tells the routes of a session. Raises `StoreError`."""
         tools = self._sets.of(session_id)
-        if tools not in self._routes:
-            self._routes[tools] = RouteInference(tools, self._settings)
-        return SessionRoutes(self._routes[tools])
+        with self._lock:
+            return SessionRoutes(remembered(self._routes, tools, lambda: RouteInference(tools, self._settings)))
 
     def slots(self, session: Session | str) -> SessionSlots:
         """What tells the slots of a session. Raises `StoreError`."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from reach_tui.infer.candidates import RECORDED, REGISTRY, ToolSet, recorded, seen
 from reach_tui.infer.registries import bundled
@@ -21,6 +21,20 @@ if TYPE_CHECKING:
 NEWEST = 5_000
 """Calls of a trace, newest sessions first, that are looked through for the names of tools."""
 _UNKNOWN = "unknown_tool"  # of the failure taxonomy
+
+KEPT = 64
+"""Tool sets of one source that are kept: a store may record other tools for each session."""
+Key = TypeVar("Key")
+Made = TypeVar("Made")
+
+
+def remembered(known: dict[Key, Made], key: Key, make: Callable[[], Made]) -> Made:
+    """What `known` has under `key`, made where it has none; the oldest one leaves where there are `KEPT`."""
+    if key not in known:
+        if len(known) >= KEPT:
+            del known[next(iter(known))]
+        known[key] = make()
+    return known[key]
 
 
 class PersonsRegistry:
@@ -70,11 +84,11 @@ class ToolSets:
                 self._seen = self._find()
             return self._seen
 
-    def _recorded(self, offered: Iterable[OfferedTool]) -> ToolSet:
+    def _recorded(self, offered: Sequence[OfferedTool]) -> ToolSet:
         tools = [recorded(one.name, one.description, one.schema) for one in offered if one.name]
-        place = tuple(f"{tool.name}\n{tool.description}" for tool in tools)
+        place = tuple(f"{one.name}\n{one.description}\n{one.schema}" for one in offered)
         with self._lock:
-            return self._offered.setdefault(place, ToolSet(tools, RECORDED))
+            return remembered(self._offered, place, lambda: ToolSet(tools, RECORDED))
 
     def _find(self) -> ToolSet:
         """Tools called in the newest calls. A name that nobody describes counts unless there was no such tool."""

@@ -168,7 +168,11 @@ class OpencodeReader:
             cursor = connection.execute(f"{query} WHERE id = ?", (session_id,))
         else:
             order = "ORDER BY time_created DESC" if "time_created" in columns else ""
-            cursor = connection.execute(f"{query} {order} LIMIT ?", (limit,))
+            if limit >= 0:  # sorting whole rows to keep a few takes three times as long
+                query = f"{query} WHERE id IN (SELECT id FROM session {order} LIMIT ?)"
+                cursor = connection.execute(f"{query} {order}", (limit,))
+            else:
+                cursor = connection.execute(f"{query} {order}")
         rows = [dict(zip(_SESSION_COLUMNS, row, strict=True)) for row in cursor]
         children = [row for row in rows if row["parent_id"]]
         ringed = rings(connection, "session", "id", "parent_id") if children else frozenset()

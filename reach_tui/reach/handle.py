@@ -139,9 +139,9 @@ class Handle:
         top, gap = route.candidates[0].score, route.gap or 0.0
         if top < limits.floor:
             return f"top {top:.2f} < {limits.floor:.2f}"
-        if top < limits.t1:
-            return f"top {top:.2f} < {limits.t1:.2f}"
-        return f"gap {gap:.2f} {'<' if gap < limits.gap else '>='} {limits.gap:.2f}"
+        short = [f"top {top:.2f} < {limits.t1:.2f}"] if top < limits.t1 else []
+        short += [f"gap {gap:.2f} < {limits.gap:.2f}"] if round(gap, 6) < limits.gap else []
+        return ", ".join(short) or f"top {top:.2f}, gap {gap:.2f}"
 
     def choose(self, tool: str) -> None:
         """Take this tool, as the user or the model decided. Raises `UsageError` after the run."""
@@ -206,7 +206,8 @@ class Handle:
         filled = fill(self.layers.slots, spec, given, self.asking, self.layers.wall)
         if spec is not None and refused is None and filled is not None and not filled.complete:
             return self._ask(spec, given, filled)
-        params = dict(given) if filled is None else {**given, **filled.arguments}
+        found = filled.arguments if filled is not None else {}
+        params = {**given, **{name: value for name, value in found.items() if given.get(name) is None}}
         call = self.ledger.begin(tool, params, filled, step, tuple(candidates), tried, self.chosen)
         try:
             if refused is not None or spec is None:

@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 from reach_tui.base.sqlite import open_owned
-from reach_tui.native.writer import NativeWriter
 from tests.builders import shop_sessions, shop_work
+from tests.builders.studio import Studio
 
 SESSIONS = (
     shop_sessions.refund_found,
@@ -28,13 +28,13 @@ SESSIONS = (
 
 
 def write_shop(path: Path) -> None:
-    """A native Reach database with the invented shop sessions; replaces the file. The same rows every time."""
+    """A native Reach database, recorded from the shop sessions as they run; replaces the file. Always the same rows."""
     for suffix in ("", "-wal", "-shm"):
         Path(f"{path}{suffix}").unlink(missing_ok=True)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with NativeWriter(path) as writer:
+    with Studio(path) as studio:
         for tell in SESSIONS:
-            tell(writer)
+            tell(studio)
     connection = open_owned(path)
     connection.execute("PRAGMA journal_mode = DELETE")
     connection.execute("VACUUM")

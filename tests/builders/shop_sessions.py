@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from reach_tui.native.writer import NativeWriter
 from tests.builders.shop_tools import EDGE, NOTIFY, ORDER, REFUND, SEARCH, TRACK
 from tests.builders.storyteller import Story, slot
+from tests.builders.studio import Studio
 
 
-def refund_found(writer: NativeWriter) -> None:
+def refund_found(studio: Studio) -> None:
     """Everything right: each slot has one source, no call failed."""
-    story = Story(writer, "shop-01", f"Refund for order {ORDER}", hour=0)
+    story = Story(studio, "shop-01", f"Refund for order {ORDER}", hour=0)
     asked = story.user(f"Has the refund for order {ORDER} arrived?")
     number = slot("order_id", ORDER, "user", "user", asked)
     found = story.call(
@@ -32,11 +32,11 @@ def refund_found(writer: NativeWriter) -> None:
     story.end()
 
 
-def last_week(writer: NativeWriter) -> None:
+def last_week(studio: Studio) -> None:
     """A small gap leads to a question; three orders fit and one is taken; a refusal comes back as success."""
-    story = Story(writer, "shop-02", "帮我看看上周那笔退款到账没 💸", hour=0.5, outcome="corrected")
+    story = Story(studio, "shop-02", "帮我看看上周那笔退款到账没 💸", hour=0.5, outcome="corrected")
     asked = story.user("帮我看看上周那笔退款到账没")
-    story.decision(EDGE, "query_refund_status", detail="gap 0.05 < 0.15: two descriptions overlap")
+    story.decision(EDGE, "query_refund_status")
     story.say("您要查的是退款，还是付款？")
     answer = story.user("退款。我叫林小雨。", same_task=True)
     found = story.call(
@@ -83,25 +83,24 @@ def last_week(writer: NativeWriter) -> None:
     story.end()
 
 
-def not_covered(writer: NativeWriter) -> None:
+def not_covered(studio: Studio) -> None:
     """Nothing fits: an honest `no capability`, once with a weak candidate and once with none."""
-    story = Story(writer, "shop-03", "Transcribe the customer's voice note", hour=1, outcome="no_capability")
+    story = Story(studio, "shop-03", "Transcribe the customer's voice note", hour=1, outcome="no_capability")
     story.user("Please transcribe voice-note-17.ogg and answer her.")
     story.decision(
         (("read_file", 0.31, "reads text, not audio"), ("http_get", 0.12, "no address")),
         "transcribe_audio",
-        detail="top 0.31 < 0.50",
     )
     story.say("I have no tool that can listen to audio. A colleague should take this over.")
     story.user("Then call her on the phone.")
-    story.decision((), "phone_call", detail="no candidate")
+    story.decision((), "phone_call")
     story.say("I cannot make calls either.")
     story.end()
 
 
-def loop(writer: NativeWriter) -> None:
+def loop(studio: Studio) -> None:
     """The same error five times and once more: the guard never fired, because no flag was set."""
-    story = Story(writer, "shop-06", "批量通知客户：发货延迟", hour=4, outcome="failed")
+    story = Story(studio, "shop-06", "批量通知客户：发货延迟", hour=4, outcome="failed")
     asked = story.user("通知这六位客户发货延迟：C-301 到 C-306。")
     texts = ["发货延迟", "您的包裹会晚到", "抱歉，发货延迟两天", "延迟通知", "物流延迟", "发货延迟通知"]
     for number, text in enumerate(texts):
@@ -122,9 +121,9 @@ def loop(writer: NativeWriter) -> None:
     story.end()
 
 
-def unfinished(writer: NativeWriter) -> None:
+def unfinished(studio: Studio) -> None:
     """The last call never came back; the call before it was cut off in mid-word."""
-    story = Story(writer, "shop-07", "Where is parcel 7731-AB?", hour=5, outcome=None)
+    story = Story(studio, "shop-07", "Where is parcel 7731-AB?", hour=5, outcome=None)
     asked = story.user("Where is parcel 7731-AB?")
     number = slot("parcel", "7731-AB", "user", "user", asked)
     story.call(
@@ -158,9 +157,9 @@ def unfinished(writer: NativeWriter) -> None:
     story.end()
 
 
-def three_refunds(writer: NativeWriter) -> None:
+def three_refunds(studio: Studio) -> None:
     """Several tasks in one session; one write was refused in a friendly sentence that nobody flagged."""
-    story = Story(writer, "shop-11", "Three refunds before lunch · 午饭前", hour=9)
+    story = Story(studio, "shop-11", "Three refunds before lunch · 午饭前", hour=9)
     for number in range(1, 10):
         order = f"10002000300042{number:02d}"
         asked = story.user(f"Refund order {order}, the parcel came back.")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from reach_tui.base.jsonio import dumps
-from reach_tui.native.writer import NativeWriter
 from tests.builders.shop_tools import EDIT, HTTP, ORDER, READ, SEARCH, SHELL, TRACK
 from tests.builders.storyteller import Story, slot
+from tests.builders.studio import Studio
 
 
-def nightly_export(writer: NativeWriter) -> None:
+def nightly_export(studio: Studio) -> None:
     """Hidden errors of four shapes: the store says success for each."""
-    story = Story(writer, "shop-04", "Nightly export of refunds", hour=2, outcome="failed")
+    story = Story(studio, "shop-04", "Nightly export of refunds", hour=2, outcome="failed")
     asked = story.user("Export yesterday's refunds to exports/refunds.csv and upload them to the finance API.")
     story.call(
         "run_subagent",
@@ -81,7 +81,7 @@ def nightly_export(writer: NativeWriter) -> None:
     )
     story.say("The refunds were exported and uploaded.")
     story.end()
-    child = Story(writer, "shop-04-a", "Sub-agent: collect refunds", hour=2.01, parent="shop-04")
+    child = Story(studio, "shop-04-a", "Sub-agent: collect refunds", hour=2.01, parent="shop-04")
     child.user("collect yesterday's refunds")
     for page in range(1, 4):
         child.call(
@@ -99,9 +99,9 @@ def nightly_export(writer: NativeWriter) -> None:
     child.end()
 
 
-def stale_edit(writer: NativeWriter) -> None:
+def stale_edit(studio: Studio) -> None:
     """The second edit quotes text that the first one replaced; the third quotes text that stands there twice."""
-    story = Story(writer, "shop-05", "Fix the greeting in the address template", hour=3)
+    story = Story(studio, "shop-05", "Fix the greeting in the address template", hour=3)
     path = "templates/address.txt"
     asked = story.user(f"In {path}, greet with 'Hello' and sign with our new name.")
     target = slot("path", path, "user", "user", asked)
@@ -192,9 +192,9 @@ def stale_edit(writer: NativeWriter) -> None:
     story.end()
 
 
-def hostile(writer: NativeWriter) -> None:
+def hostile(studio: Studio) -> None:
     """What a trace may contain and a screen must survive."""
-    story = Story(writer, "shop-08", "[red]Bold[/red] 订单 🧾 \x1b[31mnot red\x1b[0m \u202egnp.exe", hour=6)
+    story = Story(studio, "shop-08", "[red]Bold[/red] 订单 🧾 \x1b[31mnot red\x1b[0m \u202egnp.exe", hour=6)
     asked = story.user("Look up the customer called [/foo] [@click=app.quit]press[/] \x1b]52;c;ZXZpbA==\x07 thanks")
     story.call(
         "search_customer",
@@ -235,70 +235,55 @@ def hostile(writer: NativeWriter) -> None:
     story.end()
 
 
-def fallbacks(writer: NativeWriter) -> None:
-    """Flagged errors: a retry that helped, a fallback to the second candidate, a denial."""
-    story = Story(writer, "shop-09", "Carrier API is down: second candidate takes over", hour=7)
+def fallbacks(studio: Studio) -> None:
+    """Flagged errors: too many calls, a gateway that is down, a timeout with a fallback, a denial."""
+    story = Story(studio, "shop-09", "Carrier API is down: second candidate takes over", hour=7)
     asked = story.user("Is parcel 8842-CD delivered? If so, close ticket T-77.")
     number = slot("parcel", "8842-CD", "user", "user", asked)
-    story.call(
-        "track_parcel",
-        {"parcel": "8842-CD"},
-        "HTTP 429 Too Many Requests: retry after 800 ms",
-        TRACK,
-        [number],
-        intent="track_parcel",
-        flagged=True,
-        error_type="rate_limited",
-        retryable=True,
-        ms=60,
-    )
-    for _ in range(2):
+
+    def track(result: str, status: int, ms: int) -> None:
         story.call(
             "track_parcel",
             {"parcel": "8842-CD"},
-            "HTTP 503 Service Unavailable: carrier gateway",
+            result,
             TRACK,
             [number],
             intent="track_parcel",
-            flagged=True,
-            error_type="upstream_5xx",
-            retryable=True,
-            ms=2_050,
+            status=status,
+            ms=ms,
         )
+
+    track("retry after 800 ms", 429, 60)
+    track("carrier gateway", 503, 205)
+    track("carrier gateway", 503, 198)
+    page = "https://carrier.example/t/8842-CD"
     story.call(
         "track_parcel",
         {"parcel": "8842-CD"},
-        "timed out after 4500 ms",
-        TRACK,
+        None,
+        (
+            ("track_parcel", 0.95, "parcel number"),
+            ("http_get", 0.78, "carrier page, second candidate"),
+            ("bash", 0.3, "curl"),
+        ),
         [number],
         intent="track_parcel",
-        flagged=True,
-        error_type="timeout",
-        retryable=True,
-        ms=4_500,
-        metadata={"timed_out": True},
-    )
-    story.call(
-        "http_get",
-        {"url": "https://carrier.example/t/8842-CD"},
-        "<html><body><b>Delivered</b> 2026-05-30 14:02</body></html>",
-        (("http_get", 0.78, "carrier page, second candidate"), ("bash", 0.3, "curl")),
-        [slot("url", "https://carrier.example/t/8842-CD", "argument", "track_parcel", asked + 1)],
-        intent="track_parcel",
-        fallback=True,
-        ms=310,
-        detail="second candidate after track_parcel's breaker opened",
+        ms=300,
+        then=(
+            "http_get",
+            "<html><body><b>Delivered</b> 2026-05-30 14:02</body></html>",
+            310,
+            [slot("url", page, "argument", "track_parcel", asked + 1)],
+        ),
     )
     story.call(
         "close_ticket",
         {"ticket": "T-77"},
-        "403 Forbidden: service account may not close tickets",
+        "service account may not close tickets",
         (("close_ticket", 0.9, "ticket number"), ("notify_customer", 0.3, "tells people")),
         [slot("ticket", "T-77", "user", "user", asked)],
         intent="close_ticket",
-        flagged=True,
-        error_type="auth_denied",
-        retryable=False,
+        status=403,
         ms=75,
     )
     story.call(
@@ -316,9 +301,9 @@ def fallbacks(writer: NativeWriter) -> None:
     story.end()
 
 
-def look_alikes(writer: NativeWriter) -> None:
+def look_alikes(studio: Studio) -> None:
     """Nothing failed here, however much the results talk about errors."""
-    story = Story(writer, "shop-10", "What went wrong in yesterday's log?", hour=8)
+    story = Story(studio, "shop-10", "What went wrong in yesterday's log?", hour=8)
     story.user("Look through logs/shop.log, run the tests, and tell me what broke yesterday.")
 
     def command(text: str, result: str, code: int, intent: str) -> None:

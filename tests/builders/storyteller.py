@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reach_tui.model import Candidate, Result, Route, Session, Slot, StepKind, Thresholds, Tokens, ToolCall
-from reach_tui.native.event import Event
-from reach_tui.native.writer import NativeWriter
+from reach_tui.model import Candidate, Session, Slot, StepKind, Tokens
+from reach_tui.reach import Asking
+from tests.builders.studio import Reply, Studio
 
 MONDAY = 1_780_304_400_000
 """2026-06-01 09:00 UTC: the day all sample sessions begin."""
-THRESHOLDS = Thresholds()
 Scores = Sequence[tuple[str, float, str]]
 
 
@@ -35,21 +34,12 @@ def slot(
     return Slot(name, value, source, "recorded", where, step, matches, confidence, note)
 
 
-def decide(scores: Scores) -> str:
-    """The double threshold of seed B, section 3.2."""
-    if not scores or scores[0][1] < THRESHOLDS.floor:
-        return "no_capability"
-    second = scores[1][1] if len(scores) > 1 else 0.0
-    sure = scores[0][1] >= THRESHOLDS.t1 and round(scores[0][1] - second, 6) >= THRESHOLDS.gap
-    return "execute" if sure else "clarify"
-
-
 class Story:
-    """One session under way: a clock, a turn, a task (trace) and the writer."""
+    """One session under way: a clock, a turn, a task (trace), and the layer that does and records what is told."""
 
     def __init__(
         self,
-        writer: NativeWriter,
+        studio: Studio,
         session_id: str,
         title: str | None,
         *,
@@ -58,18 +48,18 @@ class Story:
         parent: str | None = None,
         notes: tuple[str, ...] = (),
     ) -> None:
-        self.writer = writer
+        self.studio = studio
         self.id = session_id
         self.title = title
         self.outcome = outcome
         self.parent = parent
         self.notes = notes
-        self.started = self.now = MONDAY + int(hour * 3_600_000)
+        self.started = studio.now = MONDAY + int(hour * 3_600_000)
         self.turn = 0
         self.task = 0
-        self.calls = 0
         self.tokens = [0, 0]
-        writer.add_session(self._session(None))
+        studio.slots.clear()
+        studio.records.session(self._session(None))
 
     def _session(self, ended: int | None) -> Session:
         return Session(
@@ -112,9 +102,9 @@ class Story:
         return self._message(StepKind.ERROR, text)
 
     def _message(self, kind: StepKind, text: str) -> int:
-        self.now += 1_500
+        self.studio.now += 1_500
         self.tokens[0 if kind is StepKind.USER else 1] += 40 + len(text) // 3
-        return self.writer.add_message(self.id, kind, text, turn=self.turn, at=self.now)
+        return self.studio.records.message(self.id, kind, text, turn=self.turn, at=self.studio.now)
 
     def call(
         self,
@@ -125,91 +115,39 @@ class Story:
         slots: Sequence[Slot] = (),
         *,
         intent: str = "",
-        flagged: bool | None = False,
-        error_type: str = "none",
-        retryable: bool | None = None,
-        param_valid: bool = True,
         ms: int = 180,
-        status: str | None = None,
         metadata: Mapping[str, Any] | None = None,
-        fallback: bool = False,
-        detail: str | None = None,
+        status: int = 200,
+        then: tuple[str, str, int, Sequence[Slot]] | None = None,
     ) -> int:
-        """A call with its route and slots, then what the executor met. `result` None: it never came back."""
-        self.calls += 1
-        self.now += 400
-        key = f"{self.id}/call-{self.calls}"
-        route = Route("recorded", intent or f"{tool}_intent", _candidates(scores), decide(scores), THRESHOLDS)
-        word = status or ("running" if result is None else "error" if flagged else "completed")
-        call = ToolCall(
-            key=key,
-            id=f"call_{self.calls:03d}",
-            session_id=self.id,
-            tool=tool,
-            arguments=arguments,
-            flagged=None if result is None else flagged,
-            result=None if result is None else Result(result, len(result.encode())),
-            turn=self.turn,
-            started_at=self.now,
-            duration_ms=None if result is None else ms,
-            status=word,
-            metadata=dict(metadata or {}),
-            route=None if fallback else route,
-            slots=tuple(slots) or None,
-        )
-        place = self.writer.add_call(call, trace_id=self.trace)
-        if fallback:
-            self.decision(scores, intent or f"{tool}_intent", step="fallback", call_key=key)
-        if result is not None:
-            self.writer.add_event(
-                Event(
-                    trace_id=self.trace,
-                    step="execute",
-                    session_id=self.id,
-                    call_key=key,
-                    param_valid=param_valid,
-                    error_type=error_type,
-                    retryable=retryable,
-                    duration_ms=ms,
-                    at=self.now + ms,
-                    detail=detail,
-                )
-            )
-            self.now += ms
+        """A call that the layer makes, answered as told; returns the place of the one that answered in the end.
+
+        `result` None: the agent was killed while it waited. `status`: of HTTP. `then`: the tool does not answer in
+        time, and this other one, its answer, its time and its slots follow.
+        """
+        self.studio.now += 400
+        self.studio.candidates = _candidates(scores)
+        self.studio.slots[tool] = tuple(slots)
+        if then is None:
+            replies = [Reply(result or "", ms, status, metadata or {}, killed=result is None)]
+        else:
+            self.studio.slots[then[0]] = tuple(then[3])
+            replies = [Reply("", ms, silent=True), Reply(then[1], then[2])]
+        place = self.studio.call(intent or f"{tool}_intent", self._asking(), tool, arguments, *replies)
         self.tokens[0] += len(result or "") // 3
         return place
 
-    def decision(
-        self,
-        scores: Scores,
-        intent: str,
-        *,
-        step: str = "route",
-        call_key: str | None = None,
-        detail: str | None = None,
-    ) -> None:
-        """A routing decision; without a call it is a step of its own: a question back, or `I cannot do that`."""
-        seq = None if call_key else self.writer.next_place(self.id)
-        self.writer.add_event(
-            Event(
-                trace_id=self.trace,
-                step=step,
-                session_id=self.id,
-                call_key=call_key,
-                seq=seq,
-                intent=intent,
-                candidates=_candidates(scores),
-                decision=decide(scores),
-                thresholds=THRESHOLDS,
-                error_type="no_capability" if call_key is None and decide(scores) == "no_capability" else None,
-                at=self.now,
-                detail=detail,
-            )
-        )
+    def decision(self, scores: Scores, intent: str) -> None:
+        """A routing decision that leads to no call: a question back, or `I cannot do that`."""
+        self.studio.candidates = _candidates(scores)
+        self.studio.call(intent, self._asking(), None, {})
+
+    def _asking(self) -> Asking:
+        return Asking(self.id, trace_id=self.trace, turn=self.turn)
 
     def end(self) -> None:
         """Close the session's row: end, turns and tokens are known now."""
-        self.writer.add_session(self._session(self.now))
+        self.studio.records.session(self._session(self.studio.now))
 
 
 def _candidates(scores: Scores) -> tuple[Candidate, ...]:

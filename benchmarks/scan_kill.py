@@ -24,6 +24,11 @@ import time
 from contextlib import closing
 from pathlib import Path
 
+from reach_tui.index.store import Index
+from reach_tui.index.words import candidates
+from reach_tui.workspace.rules import detectors
+from reach_tui.workspace.sources import open_source
+
 
 def command(store: Path, words: bool = False) -> list[str]:
     """The scan of a store, or the indexing of its words."""
@@ -46,24 +51,20 @@ def state(cache: Path) -> tuple[int, int]:
     """Sessions judged, and sessions whose words are indexed."""
     with closing(sqlite3.connect(index_of(cache))) as connection:
         row = connection.execute(
-            "SELECT count(*) FILTER (WHERE fresh_as_of >= stale_since), count(words_to) FROM session"
+            "SELECT count(*) FILTER (WHERE fresh_as_of >= stale_since), (SELECT count(*) FROM worded) FROM session"
         ).fetchone()
     return int(row[0]), int(row[1])
 
 
-def digest(cache: Path) -> tuple[str, int, int, str]:
-    """A hash of all calls, how many there are, how many hold a common word, and SQLite's own check."""
+def digest(store: Path, cache: Path) -> tuple[str, int, int, str]:
+    """A hash of all calls and figures, how many calls there are, how many hold a common word, and SQLite's own check."""
+    with Index.opened(open_source(store).reader, detectors().engine.version) as index:
+        rows = sorted((row.session_id, row.key, repr(row.kind)) for row in index.calls())
+        hits = sum(len(keys) for found in candidates(index, "error") for keys in found.values())
     with closing(sqlite3.connect(index_of(cache))) as connection:
-        rows = connection.execute(
-            "SELECT s.id, c.key, c.step, c.turn, t.text, c.flagged, c.failed, c.soft, r.text, c.started_at, "
-            "c.result_bytes FROM call c JOIN session s ON s.no = c.session LEFT JOIN name t ON t.no = c.tool "
-            "LEFT JOIN name r ON r.no = c.rule ORDER BY 1, 2"
-        ).fetchall()
-        hits = connection.execute(
-            "SELECT count(*) FROM words w JOIN call c ON c.id = w.rowid WHERE words MATCH 'error'"
-        ).fetchone()[0]
+        figures = connection.execute("SELECT id, mark FROM session ORDER BY id").fetchall()
         check = connection.execute("PRAGMA integrity_check").fetchone()[0]
-    return hashlib.sha256(repr(rows).encode()).hexdigest()[:16], len(rows), hits, check
+    return hashlib.sha256(repr((rows, figures)).encode()).hexdigest()[:16], len(rows), hits, check
 
 
 def spoil(cache: Path, chance: random.Random) -> None:
@@ -75,7 +76,7 @@ def spoil(cache: Path, chance: random.Random) -> None:
         numbers = [row[0] for row in connection.execute("SELECT no FROM session")]
         some = [(number,) for number in chance.sample(numbers, max(1, len(numbers) // 10))]
         connection.executemany("UPDATE session SET fresh_as_of = -1 WHERE no = ?", some)
-        connection.execute("DELETE FROM meta WHERE key = 'complete'")
+        connection.execute("DELETE FROM meta WHERE key IN ('complete', 'checked')")
 
 
 def whole(store: Path) -> tuple[list[bytes], tuple[str, int, int, str], float]:
@@ -86,7 +87,7 @@ def whole(store: Path) -> tuple[list[bytes], tuple[str, int, int, str], float]:
         lines = figures(store)
         seconds = time.monotonic() - begun
         subprocess.run(command(store, words=True), check=True)
-        return lines, digest(Path(folder)), seconds
+        return lines, digest(store, Path(folder)), seconds
 
 
 def main() -> int:
@@ -116,7 +117,7 @@ def main() -> int:
         print()
         same = figures(chosen.store) == expected
         subprocess.run(command(chosen.store, words=True), check=True)
-        found = digest(cache)
+        found = digest(chosen.store, cache)
     print(f"{chosen.kills} kills ({ended} came after the end): figures {'equal' if same else 'DIFFER'},", end=" ")
     print(f"calls {'equal' if found == expected_rows else f'DIFFER {found} {expected_rows}'}, {found[3]}")
     return 0 if same and found == expected_rows else 1

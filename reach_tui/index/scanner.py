@@ -14,7 +14,7 @@ from typing import TypeAlias, TypeVar
 
 from reach_tui.analyze.counts import SessionCounts
 from reach_tui.index.digest import Digest, Judge, counts_of, digests, judged
-from reach_tui.index.freshness import Look, fingerprint, look, row_state, row_states
+from reach_tui.index.freshness import Look, Whole, fingerprint, look, row_states, whole_of
 from reach_tui.index.schema import IndexBroken
 from reach_tui.index.store import Index, Known, about, index_path, remove
 from reach_tui.model import Session
@@ -81,18 +81,10 @@ def _scan(reader: Reader, engine: Judge, index: Index, digester: Digester) -> It
     if complete is not None and complete == fingerprint(reader):
         yield from index.sums()
         return
-    state = State.of(reader, index)
+    sessions = list(reader.sessions())
+    state = State.of(reader, index, sessions)
     yield from index.sums()
-    listed = state.listed()
-    state.doubt([name for name, one in state.fresh.items() if one.unfinished])
-    stale = state.stale(listed)
-    yield from judge_sessions(reader, engine, index, stale, digester)
-    # what the mark cannot tell: rows edited in place. Every session that was fresh is summed up once a start
-    state.doubt(list(state.fresh))
-    done = {session.id for session in stale}
-    again = [session for session in state.stale(listed) if session.id not in done]
-    yield from judge_sessions(reader, engine, index, again, digester)
-    state.settle()
+    yield from state.refreshed(engine, sessions, digester)
 
 
 @dataclass(slots=True)
@@ -101,60 +93,76 @@ class State:
 
     reader: Reader
     index: Index
+    sessions: dict[str, Session]
     seen: Look | None
     """None: the store is as it was when all doubts were settled."""
+    whole: Whole
     fresh: dict[str, Known]
-    _listed: set[str] | None = None
 
     @classmethod
-    def of(cls, reader: Reader, index: Index) -> State:
-        """Look at the store, unless its files are as they were."""
+    def of(cls, reader: Reader, index: Index, sessions: Iterable[Session]) -> State:
+        """Look at the store, unless its files are as they were; `sessions` are all of it, just listed."""
         with index.guarded():
-            checked, mark = index.meta("checked"), index.meta("mark")
+            checked, mark, whole = index.meta("checked"), index.meta("mark"), index.meta("whole")
         seen = None
         if checked is None or checked != fingerprint(reader):
             seen = look(reader, mark)
             index.invalidate(seen)
-        return cls(reader, index, seen, {name: one for name, one in index.known().items() if one.fresh})
+        by_id = {session.id: session for session in sessions}
+        known = index.known()
+        if seen is not None:
+            index.forget(known.keys() - by_id.keys())
+        fresh = {name: one for name, one in known.items() if one.fresh and name in by_id}
+        state = cls(reader, index, by_id, seen, Whole(reader, None if seen is None else whole), fresh)
+        state.drop([name for name, one in fresh.items() if one.about != about(by_id[name])])
+        return state
 
-    def listed(self, sessions: Sequence[Session] | None = None) -> Sequence[Session]:
-        """The sessions there are (of a quiet store: those given); what else the index knows is forgotten."""
-        if sessions is None or self.seen is not None:
-            everything = list(self.reader.sessions())
-            self._listed = {session.id for session in everything}
-            self.index.forget(self.index.known().keys() - self._listed)
-            sessions = everything
-        told = {session.id: about(session) for session in sessions}
-        if self._listed is not None:
-            self.fresh = {name: one for name, one in self.fresh.items() if name in self._listed}
-        self._drop([name for name, one in self.fresh.items() if told.get(name, one.about) != one.about])
-        return sessions
+    def refreshed(
+        self, engine: Judge, sessions: Sequence[Session], digester: Digester = digests
+    ) -> Iterator[SessionCounts]:
+        """Judge those of these sessions that are stale: what the look tells first, then what was edited in place."""
+        self.doubt([name for name, one in self.fresh.items() if one.unfinished])
+        stale = self.stale(sessions)
+        yield from judge_sessions(self.reader, engine, self.index, stale, digester)
+        self.settle_doubts()
+        done = {session.id for session in stale}
+        again = [session for session in self.stale(sessions) if session.id not in done]
+        yield from judge_sessions(self.reader, engine, self.index, again, digester)
+        self.note()
+
+    def settle_doubts(self) -> None:
+        """Take out of `fresh` what the look could not tell."""
+        if self.seen is not None and self.fresh and not self.whole.unchanged():
+            self.doubt(list(self.fresh))
 
     def doubt(self, names: Sequence[str]) -> None:
         """Take those sessions out of `fresh` whose rows are not what they were."""
         if self.seen is not None:
-            for states in row_states(self.reader, names):
-                self._drop([name for name, state in states.items() if self.fresh[name].state != state])
+            states = row_states(self.reader, names)
+            self.drop([name for name, state in states.items() if self.fresh[name].state != state])
 
-    def _drop(self, names: Sequence[str]) -> None:
+    def drop(self, names: Sequence[str]) -> None:
+        """These sessions are not fresh."""
         self.index.doubt(names)
         for name in names:
             del self.fresh[name]
 
-    def stale(self, sessions: Sequence[Session]) -> list[Session]:
+    def stale(self, sessions: Iterable[Session]) -> list[Session]:
         """Those that must be judged."""
         return [session for session in sessions if session.id not in self.fresh]
 
-    def settled(self, sessions: Sequence[Session]) -> list[Session]:
-        """The sessions that must be judged, once every doubt is settled; the others are fresh."""
-        self.listed(sessions)
-        self.doubt(list(self.fresh))
-        return self.stale(sessions)
-
-    def settle(self) -> None:
+    def note(self) -> None:
         """Every doubt is settled: note what the store was like."""
-        if self.seen is not None and self.seen.settled:
-            self.index.checked(self.seen.fingerprint, complete=self.index.holds(self._listed or ()))
+        if self.seen is None:
+            return
+        known = self.index.known()
+        states = {name: one.state for name, one in known.items() if one.fresh}
+        missing = [name for name in self.sessions if name not in states]
+        whole = None
+        if len(missing) <= len(states):  # children that no report counts; else it is not worth it
+            states.update(row_states(self.reader, missing))
+            whole = whole_of(self.reader, self.seen.highest, states.values())
+        self.index.checked(self.seen.fingerprint if self.seen.settled else None, not missing, whole)
 
 
 def judge_sessions(
@@ -162,7 +170,7 @@ def judge_sessions(
 ) -> Iterator[SessionCounts]:
     """Judge these sessions and keep the outcome; sums are given once they are kept."""
     for chunk in chunks(sessions):
-        states = row_state(reader, [one.id for one in chunk])  # before the calls: what comes between makes it stale
+        states = row_states(reader, [one.id for one in chunk])  # before the calls: what comes between makes it stale
         told = {one.id: about(one) for one in chunk}
         done: list[Digest] = []
         begun = time.monotonic()

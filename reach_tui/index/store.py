@@ -237,13 +237,23 @@ class Index:
             [(scrub_surrogates(name), self.epoch) for name in session_ids],
         )
 
-    def checked(self, fingerprint: str, complete: bool) -> None:
-        """What is marked fresh is so, as of the look with this fingerprint; `complete`: and that is every session."""
+    def checked(self, fingerprint: str | None, complete: bool, whole: str | None) -> None:
+        """What is marked fresh is so, as of the look with this fingerprint; `complete`: and that is every session.
+
+        `whole`: what the sum over all rows is to be then, if it is known.
+        """
         with self.guarded(), self.writing():
-            if self.meta("epoch") == str(self.epoch):
-                self.set_meta("checked", fingerprint)
-                if complete:
-                    self.set_meta("complete", fingerprint)
+            if self.meta("epoch") != str(self.epoch):
+                return
+            for key, value in (
+                ("checked", fingerprint),
+                ("complete", fingerprint if complete else None),
+                ("whole", whole),
+            ):
+                if value is None:
+                    self.connection.execute("DELETE FROM meta WHERE key = ?", (key,))
+                else:
+                    self.set_meta(key, value)
 
     # Sessions
 
@@ -269,12 +279,6 @@ class Index:
                     raise IndexBroken("changed bytes")
                 one = _sums.decode(row[5])
                 yield SessionCounts(row[0], one.counts, one.tools, one.first_pass)
-
-    def holds(self, session_ids: Iterable[str]) -> bool:
-        """True if all of these are fresh."""
-        with self.guarded():
-            fresh = {row[0] for row in self.connection.execute(f"SELECT id FROM session WHERE {FRESH}", (self.floor,))}
-        return fresh.issuperset(session_ids)
 
     def forget(self, session_ids: Collection[str]) -> None:
         """Drop sessions that the store no longer has."""

@@ -27,17 +27,17 @@ GROUP = 64
 def counted(
     reader: Reader, engine: Judge, sessions: Sequence[Session], digester: Digester = digests
 ) -> Iterator[SessionCounts]:
-    """The sums of these sessions, each once, the fresh ones first. Raises `StoreError`."""
+    """The sums of all sessions there are, each once, the fresh ones first. Raises `StoreError`."""
     wanted = {session.id for session in sessions}
 
     def with_index(index: Index) -> Iterator[SessionCounts]:
-        state = State.of(reader, index)
-        stale = state.settled(sessions)
+        state = State.of(reader, index, sessions)
+        state.settle_doubts()
         for sums in index.sums():
             if sums.session_id in state.fresh:
                 yield sums
-        yield from judge_sessions(reader, engine, index, stale, digester)
-        state.settle()
+        yield from judge_sessions(reader, engine, index, state.stale(sessions), digester)
+        state.note()
 
     for sums in attempts(reader, engine, with_index):
         if sums.session_id in wanted:
@@ -48,23 +48,29 @@ def counted(
 
 
 def tallied(
-    reader: Reader, engine: Judge, sessions: Sequence[Session], digester: Digester = digests
+    reader: Reader,
+    engine: Judge,
+    sessions: Sequence[Session],
+    chosen: Sequence[Session],
+    digester: Digester = digests,
 ) -> Generator[str, None, Tally]:
-    """The figures of these sessions in their order; gives the id of each that has to be judged. Raises `StoreError`."""
+    """The figures of the chosen sessions in their order, of all there are; gives the id of each that must be judged.
+
+    Raises `StoreError`.
+    """
     result: list[Tally] = []
 
     def with_index(index: Index) -> Iterator[str]:
-        state = State.of(reader, index)
-        for sums in judge_sessions(reader, engine, index, state.settled(sessions), digester):
+        state = State.of(reader, index, sessions)
+        for sums in state.refreshed(engine, chosen, digester):
             yield sums.session_id
-        state.settle()
-        result.append(_sum(reader, engine, index, sessions))
+        result.append(_sum(reader, engine, index, chosen))
 
     yield from attempts(reader, engine, with_index)
     if result:
         return result[-1]
     total = Tally()
-    for chunk in chunks(sessions):
+    for chunk in chunks(chosen):
         found = {}
         for one in judged(reader, engine, chunk):
             found[one.session.id] = tally_of(one)
@@ -74,54 +80,68 @@ def tallied(
 
 
 def tallied_tools(
-    reader: Reader, engine: Judge, sessions: Sequence[Session], wanted: Wanted, uses: Callable[[str], bool]
+    reader: Reader,
+    engine: Judge,
+    sessions: Sequence[Session],
+    chosen: Sequence[Session],
+    wanted: Wanted,
+    uses: Callable[[str], bool],
 ) -> Generator[str, None, Tally]:
-    """The same of `wanted` calls: sessions without a tool that is in use are taken from the index, the others read."""
-    sums: dict[str, SessionCounts] = {}
-    for one in counted(reader, engine, sessions):
-        sums[one.session_id] = one
-        yield one.session_id
-    without = {name for name, one in sums.items() if not any(map(uses, one.tools))}
-    kept = _each(reader, engine, [session for session in sessions if session.id in without])
+    """The same of `wanted` calls: sessions without a tool in use are taken from the index, the others are read."""
+    kept = {
+        session_id: tally.without_calls()
+        for session_id, tally in _without_tools(reader, engine, sessions, chosen, uses).items()
+    }
     total = Tally()
-    for chunk in chunks(sessions):
-        found = {name: kept[name].without_calls() for name in (session.id for session in chunk) if name in kept}
+    for chunk in chunks(chosen):
+        found = {session.id: kept[session.id] for session in chunk if session.id in kept}
         for read in judged(reader, engine, [session for session in chunk if session.id not in kept]):
             found[read.session.id] = tally_of(read, wanted)
+            yield read.session.id
         _include(total, [found[session.id] for session in chunk if session.id in found])
     return total
 
 
-def verdicts(reader: Reader, engine: Judge, sessions: Sequence[Session]) -> dict[str, tuple[str, bool | None]]:
-    """Tool as shown and verdict of every call of these sessions, by key. Raises `StoreError`."""
+def verdicts(
+    reader: Reader, engine: Judge, sessions: Sequence[Session], labelled: Sequence[Session]
+) -> dict[str, tuple[str, bool | None]]:
+    """Tool as shown and verdict of every call of the labelled sessions, by key. Raises `StoreError`."""
     found: dict[str, tuple[str, bool | None]] = {}
     told: set[str] = set()
 
     def with_index(index: Index) -> Iterator[None]:
-        for name, page in index.pages([session.id for session in sessions]):
-            told.add(name)
-            for number, key in zip(page.numbers, page.keys, strict=True):
-                found[whole_key(name, key)] = page.kinds[number].shown_tool, page.kinds[number].failed
+        state = State.of(reader, index, sessions)
+        state.settle_doubts()
+        state.note()
+        for session in labelled:
+            if (one := state.fresh.get(session.id)) is not None:
+                page = index.page(one.no)
+                told.add(session.id)
+                for number, key in zip(page.numbers, page.keys, strict=True):
+                    kind = page.kinds[number]
+                    found[whole_key(session.id, key)] = kind.shown_tool, kind.failed
         yield None
 
-    for _ in attempts(reader, engine, with_index) if sessions else ():
+    for _ in attempts(reader, engine, with_index) if labelled else ():
         pass
-    for one in judged(reader, engine, [session for session in sessions if session.id not in told]):
+    for one in judged(reader, engine, [session for session in labelled if session.id not in told]):
         found.update((call.key, (call.shown_tool, verdict.failed)) for call, verdict in one.pairs)
     return found
 
 
 def kinds_of(reader: Reader, engine: Judge, sessions: Sequence[Session]) -> dict[str, list[Kind]]:
-    """The kinds of calls in those of these sessions that the index knows as they are now. Raises `StoreError`."""
+    """The kinds of calls in those sessions that the index knows as they are now, of all there are.
+
+    Raises `StoreError`.
+    """
     found: dict[str, list[Kind]] = {}
 
     def with_index(index: Index) -> Iterator[None]:
-        state = State.of(reader, index)
-        state.settled(sessions)
-        state.settle()
-        for session in sessions:
-            if (one := state.fresh.get(session.id)) is not None:
-                found[session.id] = index.kinds(one.no)
+        state = State.of(reader, index, sessions)
+        state.settle_doubts()
+        state.note()
+        for name, one in state.fresh.items():
+            found[name] = index.kinds(one.no)
         yield None
 
     for _ in attempts(reader, engine, with_index):
@@ -134,12 +154,22 @@ def _include(total: Tally, more: Iterable[Tally]) -> None:
         total.include(one)
 
 
-def _each(reader: Reader, engine: Judge, sessions: Sequence[Session]) -> dict[str, Tally]:
-    """The figures of each of these sessions that the index has."""
+def _without_tools(
+    reader: Reader,
+    engine: Judge,
+    sessions: Sequence[Session],
+    chosen: Sequence[Session],
+    uses: Callable[[str], bool],
+) -> dict[str, Tally]:
+    """The figures of those chosen sessions that the index knows to have no call of a tool in use."""
     found: dict[str, Tally] = {}
 
     def with_index(index: Index) -> Iterator[None]:
-        for run in _runs(index.known(), sessions):
+        state = State.of(reader, index, sessions)
+        state.settle_doubts()
+        state.note()
+        without = {one.session_id for one in index.sums() if not any(map(uses, one.tools))}
+        for run in _runs(index.known(), [session for session in chosen if session.id in without]):
             if not isinstance(run, Session):
                 for (session, _, _), packed in zip(run, index.figures([item[1:] for item in run]), strict=True):
                     found[session.id] = _decoded(packed)

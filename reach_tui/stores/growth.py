@@ -7,11 +7,18 @@ a store of a million calls: 2 ms for new rows, 5 to 8 ms for one session's sums,
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from reach_tui.base.sqlite import Connection, columns_of, reading, text_of
+
+_AT_ONCE = 500  # sessions summed up in one query: SQLite before 3.32 binds 999 values
+_BLOCK = 200_000  # rows of one query over a whole table: 70 ms
+
+RowState: TypeAlias = tuple[int, int, int, str]
+"""Rows, the highest rowid, the sum over what moves with an edit, and more of the kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +30,8 @@ class Growing:
     """Its column with the session's id."""
     edited: str | None = None
     """A column that moves when a row is updated in place (a time, or the text itself: its length is summed)."""
+    timed: bool = False
+    """True if that is a time in whole numbers, so that a sum over all rows moves with every edit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +82,37 @@ class Growth:
         changed.update(name for name, sums in now.sums.items() if known.sums.get(name, sums) != sums)
         return changed, now
 
+    def row_states(self, path: Path, session_ids: Sequence[str]) -> dict[str, list[RowState]]:
+        """Of each session its rows' state, a table after another; it moves with every row added, edited or deleted.
+
+        Raises `StoreError`.
+        """
+        found: dict[str, list[RowState]] = {name: [] for name in session_ids}
+        for start in range(0, len(session_ids), _AT_ONCE):
+            some = session_ids[start : start + _AT_ONCE]
+            with reading(path) as connection:
+                for one in self.rows:
+                    columns = columns_of(connection, one.table)
+                    if one.session in columns:
+                        for name, state in _sums(connection, one, columns, some):
+                            found[name].append(_row_state(state))
+        return found
+
+    def whole(self, path: Path, highest: Mapping[str, int]) -> dict[str, tuple[int, int]]:
+        """Count and sum of `row_states` over all rows up to a rowid, by table. Raises `StoreError`."""
+        found: dict[str, tuple[int, int]] = {}
+        for one in self.rows:
+            count = total = 0
+            for start in range(0, highest.get(one.table, 0), _BLOCK):
+                with reading(path) as connection:
+                    edited = _edited(one, columns_of(connection, one.table))
+                    query = f"SELECT count(*), {edited} FROM {one.table} NOT INDEXED WHERE rowid > ? AND rowid <= ?"
+                    end = min(start + _BLOCK, highest[one.table])
+                    more, added = connection.execute(query, (start, end)).fetchone()
+                count, total = count + more, total + (added or 0)
+            found[one.table] = count, total
+        return found
+
     def _sessions(self, connection: Connection) -> dict[str, tuple[object, ...]]:
         columns = columns_of(connection, self.table)
         moving = [name for name in self.moving if name in columns]
@@ -81,14 +121,34 @@ class Growth:
         return {text_of(row[0]): tuple(row[1:]) for row in rows}
 
 
+@runtime_checkable
+class Grown(Protocol):
+    """A reader that can tell where its store grows."""
+
+    growth: Growth
+
+
+def _row_state(values: tuple[object, ...]) -> RowState:
+    count, highest, total = (value if isinstance(value, int) else 0 for value in (*values[:3], 0, 0, 0)[:3])
+    return count, highest, total, repr(values[3:])
+
+
+def _edited(one: Growing, columns: Collection[str]) -> str:
+    """The sum over rows of what moves when one is edited: of a time the lower 32 bits, of a text the length."""
+    name = f'"{one.edited}"'
+    if one.edited not in columns:
+        return "0"
+    return f"sum(CASE typeof({name}) WHEN 'integer' THEN {name} & 4294967295 ELSE length({name}) END)"
+
+
 def _sums(
     connection: Connection, one: Growing, columns: frozenset[str], active: Collection[str]
 ) -> list[tuple[str, tuple[object, ...]]]:
     if not active:
         return []
-    edited = "0"
+    edited = _edited(one, columns)
     if one.edited in columns:
-        edited = f'max("{one.edited}"), total(length("{one.edited}")), count("{one.edited}")'
+        edited += f', max("{one.edited}"), count("{one.edited}")'
     marks = ",".join("?" * len(active))
     query = (
         f'SELECT "{one.session}", count(*), max(rowid), {edited} FROM {one.table} '

@@ -46,6 +46,7 @@ class HermesReader(PagingReader):
     versions_tried: ClassVar[tuple[str, ...]] = ("0.19.0",)
     not_recorded: ClassVar[str] = "Any flag; durations; the tools that were offered."
     verified: ClassVar[bool] = True
+    growth = _GROWTH
 
     @classmethod
     def recognise(cls, schema: Schema, path: Path) -> Recognition | None:

@@ -37,6 +37,7 @@ class OpenaiAgentsReader(PagingReader):
         "Any flag; durations; the tools that were offered; calls that were open when the program was killed."
     )
     verified: ClassVar[bool] = True
+    growth = _GROWTH
 
     @classmethod
     def recognise(cls, schema: Schema, path: Path) -> Recognition | None:

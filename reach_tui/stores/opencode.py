@@ -38,9 +38,9 @@ _GROWTH = Growth(
     "id",
     ("time_updated", "title", "revert", "time_archived"),
     (
-        Growing("part", "session_id", "time_updated"),
-        Growing("message", "session_id", "time_updated"),
-        Growing("session_message", "session_id", "time_updated"),
+        Growing("part", "session_id", "time_updated", timed=True),
+        Growing("message", "session_id", "time_updated", timed=True),
+        Growing("session_message", "session_id", "time_updated", timed=True),
     ),
 )
 
@@ -54,6 +54,7 @@ class OpencodeReader:
     versions_tried: ClassVar[tuple[str, ...]] = ("1.2.20", "1.14.48", "1.18.33")
     not_recorded: ClassVar[str] = "The tools that were offered."
     verified: ClassVar[bool] = True
+    growth = _GROWTH
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -46,6 +46,7 @@ class PeriReader:
         "Durations and times of calls (a message's own time stands for them); the tools that were offered."
     )
     verified: ClassVar[bool] = False
+    growth = _GROWTH
 
     def __init__(self, path: Path) -> None:
         self.path = path

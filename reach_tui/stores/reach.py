@@ -41,6 +41,7 @@ class ReachReader:
     versions_tried: ClassVar[tuple[str, ...]] = ("schema 1 to 3",)
     not_recorded: ClassVar[str] = "What the runtime did not say; unknown stays unknown."
     verified: ClassVar[bool] = True
+    growth = _GROWTH
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -53,8 +53,9 @@ def matching(
     Only sessions are read that hold such a call by the side index, or that it does not know.
     """
     for source in sources:
-        chosen = [session for session in source.reader.sessions() if selection.takes(session)]
-        known = kinds_of(source.reader, workspace.engine, chosen)
+        sessions = list(source.reader.sessions())
+        known = kinds_of(source.reader, workspace.engine, sessions)
+        chosen = [session for session in sessions if selection.takes(session)]
         ids = [one.id for one in chosen if one.id not in known or any(map(query.counts, known[one.id]))]
         for judged in workspace.judged_calls(source, ids):
             if query.takes(judged):

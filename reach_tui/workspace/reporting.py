@@ -16,6 +16,7 @@ from reach_tui.analyze.tally import Tally
 from reach_tui.base.errors import StoreError, UsageError
 from reach_tui.index.digest import judged, tally_of
 from reach_tui.index.totals import tallied, tallied_tools, verdicts
+from reach_tui.index.workers import Workers
 from reach_tui.model import Glance, Session
 from reach_tui.report.build import build
 from reach_tui.report.jsonout import record
@@ -81,7 +82,7 @@ class Collector:
         self.tally.include(Tally(health=health.of_sessions(sessions)))
         chosen = [session for session in sessions if self.selection.takes(session)]
         try:
-            total = yield from self._total(source, chosen)
+            total = yield from self._total(source, sessions, chosen)
         except StoreError:  # what can be read before it breaks off counts; then the error comes again
             for session in chosen:
                 for one in judged(source.reader, self.workspace.engine, [session]):
@@ -89,13 +90,16 @@ class Collector:
                     yield session.id
         else:
             self._add(source, total, chosen)
-            self._labels += self._agreement(source, chosen)
+            self._labels += self._agreement(source, sessions, chosen)
 
-    def _total(self, source: Source, chosen: list[Session]) -> Generator[str, None, Tally]:
+    def _total(
+        self, source: Source, sessions: Sequence[Session], chosen: Sequence[Session]
+    ) -> Generator[str, None, Tally]:
         reader, engine, selection = source.reader, self.workspace.engine, self.selection
         if selection.tools:
-            return (yield from tallied_tools(reader, engine, chosen, selection.wanted(), selection.uses))
-        return (yield from tallied(reader, engine, chosen))
+            return (yield from tallied_tools(reader, engine, sessions, chosen, selection.wanted(), selection.uses))
+        with Workers() as digester:
+            return (yield from tallied(reader, engine, sessions, chosen, digester))
 
     def _add(self, source: Source, total: Tally, sessions: Sequence[Session]) -> None:
         self.tally.include(total)
@@ -106,12 +110,12 @@ class Collector:
         self._first = min((one for one in (self._first, *starts) if one is not None), default=None)
         self._last = max((one for one in (self._last, *starts) if one is not None), default=None)
 
-    def _agreement(self, source: Source, chosen: Sequence[Session]) -> LabelCounts:
+    def _agreement(self, source: Source, sessions: Sequence[Session], chosen: Sequence[Session]) -> LabelCounts:
         """The labels in force on sessions in scope, held against today's verdicts."""
         by_id = {session.id: session for session in chosen}
         labels = [one for one in self.workspace.labels_in_force(source) if one.session_id in by_id]
         labelled = [by_id[name] for name in {one.session_id for one in labels if one.call_key is not None}]
-        known = verdicts(source.reader, self.workspace.engine, labelled)
+        known = verdicts(source.reader, self.workspace.engine, sessions, labelled)
         return label_counts(labels, known, self.selection.uses if self.selection.tools else None)
 
     def report(self) -> Report:

@@ -272,7 +272,9 @@ def test_what_is_read_before_a_change_is_stale_after_it(store: Path) -> None:
     scanned(store)
     with Index.opened(reader, engine) as index:
         index.invalidate(look(reader, index.meta("mark")))
-        late = judge_sessions(reader, Counting(), index, [session for session in reader.sessions() if session.id == "s0"])
+        late = judge_sessions(
+            reader, Counting(), index, [session for session in reader.sessions() if session.id == "s0"]
+        )
         with NativeWriter(store) as writer:
             writer.add_call(call("s0", 77, MISSED))
         with Index.opened(reader, engine) as other:

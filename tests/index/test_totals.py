@@ -6,7 +6,7 @@ import os
 import random
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import closing
 from pathlib import Path
 
@@ -51,10 +51,15 @@ def expected(path: Path, selection: Selection | None = None) -> Tally:
     return sum((exact(reader, session, selection) for session in sessions), Tally())
 
 
+def _tallied(reader: Reader, engine: Counting, chosen: list[Session] | None = None) -> Generator[str, None, Tally]:
+    sessions = list(reader.sessions())
+    return tallied(reader, engine, sessions, sessions if chosen is None else chosen)
+
+
 def summed(path: Path, engine: Counting | None = None) -> Tally:
     """The figures of all sessions, by way of the index."""
     reader = reader_of(path)
-    running = tallied(reader, engine or Counting(), list(reader.sessions()))
+    running = _tallied(reader, engine or Counting())
     while True:
         try:
             next(running)
@@ -223,7 +228,7 @@ def test_a_report_reads_only_what_is_in_its_span(store: Path) -> None:
     engine = Counting()
     reader = reader_of(store)
     sessions = [one for one in reader.sessions() if (one.started_at or 0) >= starts[-2]]
-    assert sum(1 for _ in tallied(reader, engine, sessions)) == 2
+    assert sum(1 for _ in _tallied(reader, engine, sessions)) == 2
     assert engine.asked == 14
     assert summed(store, engine) == expected(store)
     assert engine.asked == 140
@@ -231,8 +236,7 @@ def test_a_report_reads_only_what_is_in_its_span(store: Path) -> None:
 
 def test_two_reports_at_once_come_to_the_same(store: Path) -> None:
     reader = reader_of(store)
-    sessions = list(reader.sessions())
-    both: list[Iterator[str]] = [tallied(reader, Counting(), sessions), tallied(reader_of(store), Counting(), sessions)]
+    both = [_tallied(reader, Counting()), _tallied(reader_of(store), Counting())]
     found = []
     while both:
         for one in list(both):

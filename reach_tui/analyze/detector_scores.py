@@ -29,6 +29,7 @@ class Judged:
     """Level-1 class in force; `not_a_failure` is one of them."""
     key: str = ""
     """Something to find the call by."""
+    tool: str = ""
 
 
 @dataclass(frozen=True, slots=True)

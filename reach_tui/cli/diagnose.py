@@ -53,7 +53,7 @@ def diagnose(path: Path, session_id: str | None, registry: Path | None, form: st
         click.echo(f"  why   {finding.symptom.cause}")
         click.echo(f"  do    {finding.symptom.action}")
         for one in finding.evidence[:_EVIDENCE]:
-            click.echo(one_line(f"  {one.session_id} step {one.step}: {one.words}"))
+            click.echo("  " + one_line(f"{one.session_id} step {one.step}: {one.words}"))
         if len(finding.evidence) > _EVIDENCE:
             click.echo(f"  … and {len(finding.evidence) - _EVIDENCE} more (--json has them)")
         click.echo("")

@@ -100,7 +100,7 @@ def _show_agreement(found: Agreement, disputed: int, settled: int) -> None:
 
 
 def _show_pair(pair: PairAgreement) -> None:
-    click.echo(one_line(f"\n{pair.raters[0]} and {pair.raters[1]}: {pair.items} calls"))
+    click.echo("\n" + one_line(f"{pair.raters[0]} and {pair.raters[1]}: {pair.items} calls"))
     click.echo(f"  raw agreement       {_shown(pair.raw)}")
     click.echo(f"  Cohen's kappa       {_shown(pair.kappa)}")
     click.echo(f"  PABAK               {_number(pair.pabak)}")
@@ -235,7 +235,7 @@ def _show_scores(found: Scored) -> None:
     emit(rules, None, (Column("rule", lambda one: str(one["rule"]), weight=1), *map(_share_column, _RULE_COLUMNS)))
     click.echo("\nverdict, label: how often (- fine, ? undecided)")
     for said, label, count in result.confusion:
-        click.echo(one_line(f"  {said:<22}{label:<22}{count:>6}"))
+        click.echo("  " + one_line(f"{said:<22}{label:<22}{count:>6}"))
     if found.disputed:
         say(
             f"{found.disputed} calls are left out: people disagree about them (`reach-tui labels agreement` lists them)"

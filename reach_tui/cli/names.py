@@ -21,6 +21,7 @@ COMMANDS = {
     "replay": "reach_tui.cli.replay:replay",
     "diagnose": "reach_tui.cli.diagnose:diagnose",
     "regress": "reach_tui.cli.regress:regress",
+    "suggest": "reach_tui.cli.suggest:suggest",
     "sweep": "reach_tui.cli.sweep:sweep",
     "export": "reach_tui.cli.export:export",
     "import": "reach_tui.cli.import_:import_",

@@ -152,7 +152,7 @@ def _show(result: Result, tolerance: float) -> None:
     if result.confused:
         click.echo("\nrewrite these two descriptions first (expected, came first: cases)")
         for expected, chosen, number in result.confused[:5]:
-            click.echo(one_line(f"  {expected}, {chosen}: {number}"))
+            click.echo("  " + one_line(f"{expected}, {chosen}: {number}"))
     _show_changes(result, tolerance)
 
 
@@ -161,8 +161,8 @@ def _show_changes(result: Result, tolerance: float) -> None:
         return
     click.echo(f"\nagainst the baseline: {len(result.lost)} lost, {len(result.won)} won of {result.compared}")
     for one in result.lost[:_MOST]:
-        words = f"  lost {one.case.id}: {one.case.utterance!r} expected {one.expected}, {one.chosen} came first"
-        click.echo(one_line(words))
+        words = f"lost {one.case.id}: {one.case.utterance!r} expected {one.expected}, {one.chosen} came first"
+        click.echo("  " + one_line(words))
     if result.fresh:
         click.echo(f"{result.fresh} cases are new or were changed: not compared")
     click.echo("regression" if result.regressed(tolerance) else "no regression")

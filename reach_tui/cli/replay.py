@@ -173,7 +173,7 @@ def _show(result: Replayed, settings: ReplaySettings) -> None:
     inferred = result.decisions - recorded
     click.echo(f"{result.decisions} decisions, {recorded} recorded, {inferred} inferred: {len(result.flips)} change")
     for before, after, count in confusions(result.flips)[:_MOST]:
-        click.echo(one_line(f"  {count:>5}  {before} -> {after}"))
+        click.echo("  " + one_line(f"{count:>5}  {before} -> {after}"))
     if result.flips:
         click.echo("")
     for one in result.flips[:_MOST]:

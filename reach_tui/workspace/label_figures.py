@@ -103,4 +103,6 @@ def _judged(workspace: Workspace, source: Source, truth: Mapping[Target, Label])
         label = truth.get((source.kind, one.call.session_id, one.call.key))
         if label is not None:
             verdict = one.verdict
-            yield Judged(verdict.failed, verdict.rule, verdict.category, str(label.category), one.call.key)
+            yield Judged(
+                verdict.failed, verdict.rule, verdict.category, str(label.category), one.call.key, one.call.tool
+            )

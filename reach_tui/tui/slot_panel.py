@@ -43,7 +43,7 @@ def slot_lines(
     for slot in shown:
         lines += _slot(slot, name_width, width, glyphs, full=full)
     if len(slots) > len(shown):
-        lines.append([(f"… {len(slots) - len(shown)} more: Enter shows all", "key")])
+        lines.append([(cut(f"… {len(slots) - len(shown)} more: Enter shows all", width), "key")])
     return lines
 
 
@@ -113,7 +113,9 @@ def belief_lines(belief: Belief | None, width: int, glyphs: Glyphs) -> list[Line
     ]
     rows += _beside(belief.believed, belief.held, half, width, glyphs)
     if not belief.held:
-        rows.append([("nothing like it in what was read of the file", "dim")])
+        gone = standing.word in ("stale", "gone")
+        said = "nothing stands there now" if gone else "nothing like it in what was seen of the file"
+        rows += [[(row, "dim")] for row in wrap(said, width)]
     if standing.replaced_by is not None:
         by = "replaced by your own change" if standing.word == "stale" else "gone when the file was read again"
         said = f"{mark_glyph('STALE', glyphs)} STALE: {by}, step {standing.replaced_by}"

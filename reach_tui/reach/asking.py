@@ -59,6 +59,10 @@ class Asking:
             denied=self.denied,
         )
 
+    def for_slots(self, now: int) -> SlotContext:
+        """What filling slots may look at; `now` is milliseconds since 1970 UTC."""
+        return SlotContext(self.text, now, self.history, self.profile, self.results)
+
 
 class Routes(Protocol):
     """What the layer asks of a router; `Router` is one."""

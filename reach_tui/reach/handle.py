@@ -17,7 +17,6 @@ from reach_tui.reach.executor import Caller, Outcome
 from reach_tui.reach.feedback import PEOPLE, Failure, Violation
 from reach_tui.reach.ledger import Ledger
 from reach_tui.reach.router import Routing
-from reach_tui.reach.slots import Context as SlotContext
 from reach_tui.reach.slots import Filling
 from reach_tui.reach.spec import Registry, ToolSpec
 
@@ -220,7 +219,7 @@ class Handle:
             cancelled = isinstance(error, asyncio.CancelledError)
             self.ledger.end_early(call, "cancelled" if cancelled else "tool_internal")
             raise
-        answered = Answered(outcome, call.key, fell_back_from=tried, step=call.step)
+        answered = Answered(outcome, call.key or None, fell_back_from=tried, step=call.step or None)
         self.ledger.end(call, outcome, answered.for_model)
         return answered
 
@@ -255,5 +254,4 @@ def fill(
     """The slots of a call, None where nobody fills slots or there is no such tool."""
     if filler is None or spec is None:
         return None
-    context = SlotContext(asking.text, wall(), asking.history, asking.profile, asking.results)
-    return filler.fill(spec.name, spec.params_schema, given, context, spec.slots)
+    return filler.fill(spec.name, spec.params_schema, given, asking.for_slots(wall()), spec.slots)

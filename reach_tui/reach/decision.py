@@ -8,12 +8,14 @@ from enum import StrEnum
 from math import isfinite
 
 from reach_tui.base.jsonio import JsonValue
+from reach_tui.base.text import one_line
 from reach_tui.model import Candidate, Thresholds
 from reach_tui.reach.filters import Left
 
 CHOICES = 3
 """Candidates that a clarification offers at most."""
 DEFAULTS = Thresholds()
+_LONGEST_ASKED = 200
 EXECUTE, CLARIFY, NO_CAPABILITY = "execute", "clarify", "no_capability"
 
 
@@ -70,9 +72,11 @@ class NoCapability:
     thresholds: Thresholds
 
     def summary(self) -> str:
-        """One sentence for a person."""
-        asker = f"{self.who} asked" if self.who else "Asked"
-        return f'{asker}: "{self.asked}". No tool was called: {self._because()}.'
+        """One line for a person, safe for a terminal; a long question is cut."""
+        asker = f"{one_line(self.who)} asked" if self.who else "Asked"
+        asked = one_line(self.asked)
+        asked = asked if len(asked) <= _LONGEST_ASKED else asked[: _LONGEST_ASKED - 1] + "…"
+        return f'{asker}: "{asked}". No tool was called: {self._because()}.'
 
     def _because(self) -> str:
         if self.why is Why.TOOL_LEFT:

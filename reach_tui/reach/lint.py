@@ -16,9 +16,9 @@ from reach_tui.model import Thresholds
 from reach_tui.reach.description import named_as_tools, sentences
 from reach_tui.reach.documents import Document
 from reach_tui.reach.overlap import Overlap, overlaps
-from reach_tui.reach.problems import Problem, RegistryError, field_name, shortened
+from reach_tui.reach.problems import Problem, RegistryError, field_name
 from reach_tui.reach.registry import FolderRegistry, ToolFile
-from reach_tui.reach.schema import validator
+from reach_tui.reach.schema import errors, validator
 from reach_tui.reach.spec import SampleCall, ToolSpec
 from reach_tui.reach.text import terms
 
@@ -203,9 +203,8 @@ def _samples(tool: ToolSpec, names: set[str]) -> Iterator[_Mistake]:
         yield "samples.counter_example", path, "no counter-example: what sounds alike and belongs elsewhere"
     check = validator(tool.params_schema)
     for at, sample in correct:
-        for error in check.iter_errors(sample.params):
-            where: _Path = (*path, at, "params", *error.instance_path)
-            yield "samples.invalid", where, shortened(error.message)
+        for where, what, _ in errors(check, sample.params):
+            yield "samples.invalid", (*path, at, "params", *where), what
     for at, sample in enumerate(tool.sample_calls):
         yield from ((check, (*path, at, "use_instead"), what) for check, what in _instead(tool, sample, names))
 

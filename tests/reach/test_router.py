@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -23,6 +24,7 @@ from tests.reach.test_lexical import ASKED
 from tests.reach.tools import GOOD, shop, tool
 
 USER = RouteContext(user_token=True)
+ROUTER = Router(ToolList(shop()))
 
 
 def scored(*scores: float) -> list[Candidate]:
@@ -228,6 +230,42 @@ def test_a_signal_names_the_tool_that_left_and_why() -> None:
     assert signal.why is Why.TOOL_LEFT
     assert [one.name for one in signal.could][:1] == ["cancel_order"]
     assert "cancel_order would fit, but the session is read-only" in signal.summary()
+
+
+def test_a_hostile_question_does_no_harm_to_who_reads_the_signal() -> None:
+    asked = "\x1b[31mfly\x07\nme\u202e " + "far " * 500
+    signal = Router(ToolList(shop())).route(asked, RouteContext(who="a\x1b[0mb", allowed=())).signal
+    assert signal is not None
+    assert signal.summary().startswith('ab asked: "fly me')
+    assert len(signal.summary()) < 400
+    assert not set("\x1b\x07\n\u202e") & set(signal.summary())
+    assert signal.record()["asked"] == asked
+
+
+@given(
+    st.builds(
+        RouteContext,
+        read_only=st.booleans(),
+        user_token=st.booleans(),
+        broken=st.sets(st.sampled_from([one.name for one in shop()])),
+        denied=st.dictionaries(st.sampled_from(["query_*", "*refund*", "track_parcel"]), st.just("no")),
+        allowed=st.none() | st.sets(st.sampled_from([one.name for one in shop()])),
+    ),
+    st.sampled_from(ASKED).map(lambda line: line.split("|")[1]),
+)
+def test_no_tool_that_may_not_be_used_is_ever_a_candidate(context: RouteContext, asked: str) -> None:
+    routing = ROUTER.route(asked, context)
+    left = {one.name for one in routing.left}
+    assert not left & {one.name for one in routing.route.candidates}
+    for one in shop():
+        forbidden = (
+            (context.read_only and one.side_effect != "read")
+            or (not context.user_token and one.auth_type == "user_delegated")
+            or one.name in context.broken
+            or any(fnmatchcase(one.name, pattern) for pattern in context.denied)
+            or (context.allowed is not None and one.name not in context.allowed)
+        )
+        assert (one.name in left) == forbidden
 
 
 def test_a_registry_without_tools_has_no_candidate() -> None:

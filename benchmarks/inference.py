@@ -1,6 +1,6 @@
 """How well inferred slots foresee failures: failure rate per confidence band and AUC of (1 - confidence), per store.
 
-    python benchmarks/inference.py PATH [PATH ...] [--routes] [--json] [--worst N]
+    python benchmarks/inference.py PATH [PATH ...] [--routes] [--json] [--worst N] [--speed STEPS]
 
 PATHs are databases, transcripts, or folders with one folder a store. Failures are the detectors' verdicts of the
 classes invalid_parameter, context_gap and stale_context; confidence never looks at the call's own result.
@@ -14,12 +14,15 @@ import json
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from reach_tui.analyze.confidence import Confidence, is_parameter_failure
 from reach_tui.analyze.routes import Agreement, of_calls
+from reach_tui.infer.slots import SlotIndex
+from reach_tui.model import Step, Verdict
 from reach_tui.workspace.inferring import Inference
-from reach_tui.workspace.slots import with_slots
+from reach_tui.workspace.slots import schemas_of, with_slots
 from reach_tui.workspace.sources import Source, open_paths
 from reach_tui.workspace.workspace import Workspace
 
@@ -85,23 +88,57 @@ def route_line(name: str, sums: Agreement, seconds: float) -> str:
     return f"{name[:34]:<34} {sums.calls:>6} {sums.silent:>8} {shares} {1000 * seconds / max(1, sums.calls):>8.3f}"
 
 
+def speed(source: Source, most: int) -> int:
+    """Processor time for the slots of one session: the first steps of a source, put one after the other."""
+    engine = Workspace().engine
+    steps: list[tuple[Step, Verdict | None]] = []
+    for session in source.reader.sessions():
+        for step in source.reader.steps(session.id):
+            number = len(steps) + 1
+            call = replace(step.call, step=number) if step.call is not None else None
+            steps.append((replace(step, number=number, call=call), engine.judge(call) if call else None))
+            if len(steps) == most:
+                break
+        if len(steps) == most:
+            break
+    index, begun, worst = SlotIndex("/home/dev/project", schemas_of(source, "")), time.process_time(), 0.0
+    for step, verdict in steps:
+        if step.call is not None:
+            index.slots(step.call)
+        index.add(step, verdict)
+    whole = time.process_time() - begun
+    for step, _ in steps[-200:]:
+        if step.call is not None:
+            begun = time.process_time()
+            index.slots(step.call)
+            index.belief(step.call)
+            worst = max(worst, time.process_time() - begun)
+    calls = sum(step.call is not None for step, _ in steps)
+    print(f"{len(steps)} steps, {calls} calls: {whole:.2f} s for all slots")
+    print(f"one step of the last 200, once the others are known: {1000 * worst:.1f} ms at most")
+    return 0
+
+
 def main() -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paths", nargs="+", type=Path)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--worst", type=int, default=0, help="show so many failures a store that were not foreseen")
+    parser.add_argument("--speed", type=int, metavar="STEPS", help="slots of one session made of so many steps")
     parser.add_argument("--routes", action="store_true", help="routes instead of slots")
     options = parser.parse_args()
+    if options.speed:
+        return speed(next(sources_in(options.paths)), options.speed)
     if options.routes:
         print_routes(sources_in(options.paths))
         return 0
     workspace, total, spent = Workspace(), Confidence(), 0.0
     if not options.json:
         print("parameter failures / calls by confidence; AUC over all calls, and over those with a filled slot")
-        print(
-            f"{'store':<34} {'calls':>6}  {'< 0.25':<10}  {'< 0.5':<10}  {'< 0.75':<10}  {'>= 0.75':<10}  {'nothing':<10}  {'AUC':>5}  {'fill':>5}  {'cpu s':>6}"
-        )
+        heads = ("< 0.25", "< 0.5", "< 0.75", ">= 0.75", "nothing")
+        columns = "  ".join(f"{one:<10}" for one in heads)
+        print(f"{'store':<34} {'calls':>6}  {columns}  {'AUC':>5}  {'fill':>5}  {'cpu s':>6}")
     for source in sources_in(options.paths):
         sums, seconds, missed = measure(workspace, source, options.worst)
         total += sums

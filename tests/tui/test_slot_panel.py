@@ -55,7 +55,8 @@ def test_states_without_slots() -> None:
 ODD = ["\x1b[31mred", "[bold]x", "号" * 40, "\u202eabc", "a\nb\tc", "x" * 500]
 TEXTS = st.text(max_size=30) | st.sampled_from(ODD)
 SLOTS = st.builds(
-    Slot, TEXTS, TEXTS | st.none() | st.lists(TEXTS, max_size=2), st.sampled_from(["user", "none"]), st.just("inferred"),
+    Slot, TEXTS, TEXTS | st.none() | st.lists(TEXTS, max_size=2), st.sampled_from(["user", "none"]),
+    st.just("inferred"),
     TEXTS | st.none(), st.none() | st.integers(0, 9), st.none() | st.integers(0, 9), st.none() | st.floats(-1, 2),
     TEXTS | st.sampled_from(["GAP: x", "STALE: y; z"]),
 )  # fmt: skip

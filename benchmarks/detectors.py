@@ -1,11 +1,13 @@
 """How the detectors do on labelled tool results, and how they would do on a source that nobody had looked at.
 
-    python benchmarks/detectors.py --bench hidden_errors.dev.jsonl.gz [--markdown]
+    python benchmarks/detectors.py --bench FILE [--cases tests/detect/cases] [--traces FOLDER] [--missed]
 
-The file holds one JSON object a line: `source`, `tool`, `arguments`, `result_text`, `flagged`, `failed`, and `category`
-(`reported_failures`: a check that ran, left out). Leave one source out: every pattern is taken apart into its
-alternatives; those that hit something in this source and nothing in any other are taken out, and the source is judged
-without them. What is no pattern (wrappers, JSON envelopes, exit status, what a command is for) stays.
+The file holds one JSON object a line: `source`, `tool`, `arguments`, `result_text`, `flagged`, `failed`, `category`
+(`reported_failures`: a check that ran, left out). `--cases` adds the invented results by family, `--traces` the
+recorded stores with truth files; each rule's precision is counted for the three apart. Leave one source out: every
+pattern is taken apart into its alternatives; those that hit something in this source and nothing in any other are
+taken out, and the source is judged without them. What is no pattern (wrappers, JSON envelopes, exit status, what a
+command is for) stays.
 """
 
 from __future__ import annotations
@@ -14,10 +16,12 @@ import argparse
 import gzip
 import json
 import re
+import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import sqrt
 from pathlib import Path
 from statistics import mean
 
@@ -212,19 +216,87 @@ def folds(records: Sequence[Record], rules: RuleSet) -> Iterator[Fold]:
         yield Fold(source, mine, own, whole, Engine(without(parts, own)))
 
 
-def rule_table(records: Sequence[Record]) -> list[tuple[str, int, int, int]]:
-    """For each rule that calls something failed: verdicts, right ones, sources it is supported by."""
+@dataclass(slots=True)
+class Support:
+    """The alarms of one rule: how many on the benchmark, recorded stores and invented cases, and how many are right."""
+
+    said: dict[str, list[bool]]
+    sources: set[str]
+
+    def counted(self, *origins: str) -> tuple[int, int]:
+        """Alarms and right ones from those origins."""
+        all_of_them = [right for origin in origins for right in self.said.get(origin, ())]
+        return sum(all_of_them), len(all_of_them)
+
+
+def supports(
+    records: Sequence[Record], traces: Sequence[tuple[str, str, bool]], cases: Sequence[Record]
+) -> dict[str, Support]:
+    """For each rule that calls something failed: its alarms, by where they come from."""
     engine = default_engine()
-    right: dict[str, list[bool]] = defaultdict(list)
-    sources: dict[str, set[str]] = defaultdict(set)
-    for record in records:
-        verdict = engine.judge(record.call)
-        if verdict.failed is True:
-            right[str(verdict.rule)].append(record.failed)
-            sources[str(verdict.rule)].add(record.source)
-    return sorted(
-        ((rule, len(said), sum(said), len(sources[rule])) for rule, said in right.items()),
-        key=lambda row: (-row[3], -row[1], row[0]),
+    found: dict[str, Support] = defaultdict(lambda: Support(defaultdict(list), set()))
+    for origin, group in (("bench", records), ("cases", cases)):
+        for record in group:
+            verdict = engine.judge(record.call)
+            if verdict.failed is True:
+                found[str(verdict.rule)].said[origin].append(record.failed)
+                found[str(verdict.rule)].sources.add(record.source)
+    for source, rule, right in traces:
+        found[rule].said["traces"].append(right)
+        found[rule].sources.add(source)
+    return found
+
+
+def interval(right: int, said: int) -> tuple[float, float]:
+    """Wilson's 95 % interval of a share; (0, 1) of nothing."""
+    if not said:
+        return 0.0, 1.0
+    z, share = 1.96, right / said
+    middle = share + z * z / (2 * said)
+    half = z * sqrt(share * (1 - share) / said + z * z / (4 * said * said))
+    return max(0.0, (middle - half) / (1 + z * z / said)), min(1.0, (middle + half) / (1 + z * z / said))
+
+
+def read_cases(folder: Path) -> list[Record]:
+    """The invented results, by family."""
+    records = []
+    for path in sorted(folder.glob("*.jsonl")):
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines()):
+            case = json.loads(line)
+            call = parse_record(json.dumps({**case, "id": f"{path.stem}-{number}"}))
+            records.append(Record(path.stem, call, case["want"] == "failed"))
+    return records
+
+
+def read_traces(folder: Path) -> list[tuple[str, str, bool]]:
+    """What `calls` says failed in recorded stores: store, rule, and whether the truth file says so too."""
+    alarms = []
+    for path in sorted(folder.rglob("*.truth.json")):
+        stem = path.name.removesuffix(".truth.json")
+        options = (path.parent / name for name in (f"{stem}.db", stem, f"{stem}.sqlite"))
+        store = next((option for option in options if option.exists()), path.parent)
+        command = [sys.executable, "-m", "reach_tui", "calls", str(store), "--jsonl"]
+        lines = subprocess.run(command, check=True, capture_output=True, timeout=120).stdout.splitlines()
+        truth = defaultdict(list)
+        for call in json.loads(path.read_text(encoding="utf-8"))["calls"]:
+            truth[str(call["session_id"]), str(call["call_id"]), call["tool"]].append(call)
+        for said in map(json.loads, lines):
+            same = truth.get((str(said["session_id"]), str(said["call_id"]), said["tool"]))
+            if not same:
+                continue
+            wanted = same.pop(0)
+            if said["failed"] and not _left_out(wanted):
+                alarms.append((path.parent.name, str(said["rule"]), bool(wanted["failed"])))
+    return alarms
+
+
+def _left_out(call: dict[str, object]) -> bool:
+    return bool(
+        call["failed"] is None
+        or call.get("debatable")
+        or call.get("reports_findings")
+        or call.get("category") == "check_reported"
+        or call.get("certainty") in ("debatable", "unclear")
     )
 
 
@@ -232,6 +304,8 @@ def main() -> int:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--bench", type=Path, required=True, metavar="FILE")
+    parser.add_argument("--cases", type=Path, metavar="FOLDER", help="invented results, one file a family")
+    parser.add_argument("--traces", type=Path, metavar="FOLDER", help="recorded stores beside their truth files")
     parser.add_argument("--missed", action="store_true", help="show what is missed without a source's own patterns")
     options = parser.parse_args()
     try:
@@ -254,10 +328,43 @@ def main() -> int:
         print(f"| {fold.source} | {counts} | {_three(before[-1])} | {_three(after[-1])} | {taken} |")
     print(f"| all | | {_three(total(before))} | {_three(total(after))} | |")
     print(f"| mean F1 | | {mean(100 * one.f1 for one in before):.1f} | {mean(100 * one.f1 for one in after):.1f} | |\n")
-    print("| rule | calls it decides | of them failed | sources |\n|---|---|---|---|")
-    for rule, said, good, sources in rule_table(records):
-        print(f"| `{rule}` | {said} | {good} | {sources} |")
+    cases = read_cases(options.cases) if options.cases else []
+    if cases:
+        show_cases(cases)
+    show_rules(supports(records, read_traces(options.traces) if options.traces else [], cases))
     return 0
+
+
+def show_cases(cases: Sequence[Record]) -> None:
+    """Precision and recall by family."""
+    print("| family | failed / fine | P / R / F1 |\n|---|---|---|")
+    parts = {source: [case for case in cases if case.source == source] for source in sorted({c.source for c in cases})}
+    for source, part in [*parts.items(), ("all", list(cases))]:
+        failed = sum(case.failed for case in part)
+        print(f"| {source} | {failed} / {len(part) - failed} | {_three(score(default_engine(), part))} |")
+    print()
+
+
+def show_rules(found: dict[str, Support]) -> None:
+    """The rules' own precision, the best supported first; those with fewer than three alarms are summed up."""
+    print(
+        "| rule | benchmark | recordings | invented | precision, 95 % interval | sources |\n|---|---|---|---|---|---|"
+    )
+    origins = ("bench", "traces", "cases")
+    rest: list[Support] = []
+    for rule, support in sorted(found.items(), key=lambda item: (-item[1].counted(*origins)[1], item[0])):
+        right, said = support.counted(*origins)
+        if said < 3:
+            rest.append(support)
+            continue
+        parts = " | ".join("/".join(map(str, support.counted(origin))) for origin in origins)
+        low, high = interval(right, said)
+        share = f"{100 * right / said:.0f} % ({100 * low:.0f} to {100 * high:.0f})"
+        print(f"| `{rule}` | {parts} | {share} | {len(support.sources)} |")
+    right, said = (
+        (sum(numbers) for numbers in zip(*(one.counted(*origins) for one in rest), strict=True)) if rest else (0, 0)
+    )
+    print(f"\n{len(rest)} more rules with one or two alarms: {right} of {said} right.")
 
 
 def _three(score: Score) -> str:

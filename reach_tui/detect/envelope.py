@@ -85,6 +85,7 @@ _CHECKED = frozenset(
 )
 _BAD_STATUS = frozenset(("error", "failed", "failure", "fail", "exception"))
 _NOTHING = frozenset(("", "none", "null", "no", "false", "ok", "success", "0", "n/a", "(none)"))
+_NONE = ("0 ", "0:", "no error", "no issue", "none ")
 _CODES = ("status", "cod", "statusCode", "status_code", "code", "http_status", "httpStatus", "errorCode", "error_code")
 
 
@@ -187,7 +188,6 @@ def _examine_error(value: dict[str, JsonValue]) -> Finding | None:
         "errors",
         "err",
         "exception",
-        "fault",
         "error_message",
         "errorMessage",
         "error_msg",
@@ -199,6 +199,9 @@ def _examine_error(value: dict[str, JsonValue]) -> Finding | None:
         if _has_data(value):
             return Finding("json.error_beside_data", _message(value), None, 0.6, false_flag=True)
         return Finding("json.error", _message(value), _code_class(value), 0.95)
+    fault = value.get("fault", value.get("Fault"))
+    if isinstance(fault, dict) and "faultstring" in fault:  # SOAP and the gateways that keep its words
+        return Finding("json.error", _as_message(fault["faultstring"]), _code_class(fault), 0.93)
     refused = value.get("detail")
     if isinstance(refused, list) and refused and isinstance(refused[0], dict) and {"loc", "msg"} <= refused[0].keys():
         return Finding(
@@ -268,7 +271,7 @@ def _says_error(error: JsonValue) -> bool:
     if error is None or isinstance(error, bool | int | float):
         return error is True
     if isinstance(error, str):
-        return error.strip().lower() not in _NOTHING
+        return error.strip().lower() not in _NOTHING and not error.lstrip().lower().startswith(_NONE)
     return bool(error)
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from reach_tui.detect.engine import Engine
     from reach_tui.labels.store import LabelStore
     from reach_tui.taxonomy import Taxonomy
+    from reach_tui.workspace.badges import Badges
     from reach_tui.workspace.follow import Follower
     from reach_tui.workspace.inferring import Inference
     from reach_tui.workspace.rules import Detectors
@@ -41,6 +42,8 @@ class Workspace:
         self._opening: Opening | None = None
         self._lock = threading.Lock()
         self._labels: dict[Path, LabelStore] = {}
+        self.badges: Badges | None = None
+        """The counts of the newest sessions, if they were started early."""
         self._inferences: dict[Source, Inference] = {}
 
     @property
@@ -56,6 +59,12 @@ class Workspace:
             if self._opening is None:
                 self._opening = Opening(self.paths)
             return self._opening
+
+    def start_badges(self) -> None:
+        """Count what one sees first of the one path, in a process that runs while the screens are imported."""
+        from reach_tui.workspace.badges import Badges
+
+        self.badges = Badges(self.paths[0])
 
     @cached_property
     def detectors(self) -> Detectors:
@@ -245,7 +254,9 @@ class Workspace:
         return self.label_store(source).save(replace(label, content_hash=shown))
 
     def close(self) -> None:
-        """Close the label databases."""
+        """Close the label databases, and end what runs."""
+        if self.badges is not None:
+            self.badges.cancel()
         for store in self._labels.values():
             store.close()
         self._labels.clear()

@@ -50,6 +50,8 @@ def _run(paths: Sequence[Path], labels: Path | None, *, headless: bool = False, 
         settings = dataclasses.replace(settings, labels=labels)
     workspace = Workspace(paths, settings)
     opening = workspace.opening()
+    if len(paths) == 1 and paths[0].is_file() and not headless:
+        workspace.start_badges()
     from reach_tui.tui.app import run
 
     if paths and opening.wait(_PATIENCE):

@@ -14,7 +14,7 @@ from reach_tui.tui.call_lines import CallLine
 from reach_tui.tui.tree import Entry
 from reach_tui.workspace import JudgedCall
 
-_KEPT_LINES = 20_000
+_KEPT_LINES = 6_000
 
 
 class View(Enum):

@@ -7,7 +7,9 @@ with a member that changed; what is sorted anew is nearly sorted already.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from operator import attrgetter, itemgetter
+from sys import intern
 
 from reach_tui.tui.rows import SessionRow
 from reach_tui.workspace import JudgedSession, Source
@@ -50,7 +52,7 @@ class Entry:
         self.rows: Sequence[Row] = ()
         self.unfolded: Sequence[Row] | None = None
         self.weight: Weight = (0, 0, 0)
-        self._store = f"{source.kind} {source.name}"
+        self._store = intern(f"{source.kind} {source.name}")
         self._searched: str | None = None
 
     @property
@@ -78,6 +80,7 @@ class SessionTree:
         """What the person unfolded (True) or folded (False); without a word only sub-agents that hide errors show."""
         self._sort = sort
         self._roots: list[Entry] = []
+        self._pairs: dict[tuple[int, int], tuple[int, int]] = {}
         self._settled = True
         """False while entries wait to be put into families."""
         self._changed: set[Entry] = set()
@@ -103,8 +106,16 @@ class SessionTree:
 
     def put(self, entry: Entry, judged: JudgedSession) -> None:
         """A session's new counts or labels."""
-        entry.judged = judged
+        entry.judged = self._compact(judged)
         self._changed.add(entry.root)
+
+    def _compact(self, judged: JudgedSession) -> JudgedSession:
+        """The same with names and pairs that are kept once: tens of thousands of sessions use the same tools."""
+        sums = judged.counts
+        if sums is None:
+            return judged
+        tools = {intern(tool): self._pairs.setdefault(pair, pair) for tool, pair in sums.tools.items()}
+        return replace(judged, counts=replace(sums, session_id=judged.session.id, tools=tools))
 
     def fold(self, key: Key, *, unfolded: bool) -> None:
         """Fold a family, or unfold it."""

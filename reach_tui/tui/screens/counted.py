@@ -25,8 +25,12 @@ from reach_tui.workspace.scan import ScanProcess
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from reach_tui.workspace.badges import Badges
+
 _BATCH_SECONDS = 0.12
 _AFTER_FIRST_FRAME = 0.05
+_BADGES_FIRST = 0.5
+"""Seconds that reading on waits for the counts of the first screenful: both would compete."""
 _WARM_UP_AFTER = 0.2
 _NEWS_AFTER = 3.0  # seconds after which indexing is worth a word
 _RATE_SECONDS = 4.0  # what the rate is taken over
@@ -59,6 +63,8 @@ class CountedSessions(ListScreen):
 
         number: int
         sums: list[SessionCounts]
+        first: bool = False
+        """Those of the first screenful, which come before the scan."""
 
     @dataclass
     class Scanned(Message):
@@ -85,7 +91,7 @@ class CountedSessions(ListScreen):
         """Times with the sessions and calls counted by then."""
         self._labelled: dict[Key, int] = {}
         self._stale: set[Key] = set()
-        self._recounting = False
+        self._recounting = self._loading = False
         self._scan: ScanProcess | None = None
 
     @property
@@ -114,13 +120,24 @@ class CountedSessions(ListScreen):
         first = self.reach.workspace.opening().first()
         if first is not None:
             self.post_message(self._news(first))
-            self.set_timer(_AFTER_FIRST_FRAME, lambda: self._load(1))
+            badges = self.reach.workspace.badges
+            if badges is not None:
+                self._take_badges(badges)
+            self.set_timer(_AFTER_FIRST_FRAME if badges is None else _BADGES_FIRST, self._load_rest)
         else:
             self._load()
+
+    def _load_rest(self) -> None:
+        """Read on after the first screenful, once."""
+        if not self._loading:
+            self._loading = True
+            self._load(1)
 
     def on_unmount(self) -> None:
         if self._scan is not None:
             self._scan.cancel()
+        if self.reach.workspace.badges is not None:
+            self.reach.workspace.badges.cancel()
 
     # In workers
 
@@ -139,6 +156,12 @@ class CountedSessions(ListScreen):
             return self.Failed(item)
         made = [Entry((item.number, one.id), item.source, JudgedSession(one)) for one in item.sessions]
         return self.Loaded(item.number, item.source, made)
+
+    @work(thread=True, group="badges", description="badges", exit_on_error=False)
+    def _take_badges(self, badges: Badges) -> None:
+        sums = list(badges)
+        if sums:
+            self.post_message(self.Counted(0, sums, first=True))
 
     @work(thread=True, group="warm-up", description="warm-up", exit_on_error=False)
     def _warm_up(self) -> None:
@@ -227,7 +250,11 @@ class CountedSessions(ListScreen):
         self._marks.append((now, self._counted, self.total.calls))
         while len(self._marks) > 2 and now - self._marks[0][0] > _RATE_SECONDS:
             self._marks.popleft()
-        self.changed()
+        if message.first:
+            self.all_changed()
+            self.call_after_refresh(self._load_rest)
+        else:
+            self.changed()
 
     def take(self, entry: Entry, session: Session, sums: SessionCounts | None) -> None:
         """A session's sums; the totals follow."""

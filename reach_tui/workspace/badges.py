@@ -1,0 +1,73 @@
+"""The counts of the sessions one sees first, judged by a process that starts before the screens are imported.
+
+`python -m reach_tui.workspace.badges PATH` prints one JSON array for each of the newest sessions, as the scan does. The
+whole scan starts when all sessions are listed; until then these are what the first screen shows.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from reach_tui.analyze.counts import SessionCounts
+from reach_tui.workspace.scan import decode, encode
+
+MOST = 64
+"""Sessions judged: a tall screen of them."""
+
+
+class Badges:
+    """A running count of the newest sessions of one store. Iterate for the sums; `cancel` ends it."""
+
+    def __init__(self, path: Path) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "reach_tui.workspace.badges", os.fspath(path)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,  # what cannot be read is told by the list itself
+        )
+
+    def __iter__(self) -> Iterator[SessionCounts]:
+        assert self._process.stdout is not None
+        with self._process.stdout as lines:
+            for line in lines:
+                if (sums := decode(line)) is not None:
+                    yield sums
+        self._process.wait()
+
+    def cancel(self) -> None:
+        """End it, and leave nothing behind."""
+        with contextlib.suppress(OSError):
+            self._process.kill()
+        self._process.wait()
+
+
+def main(arguments: list[str]) -> int:
+    """Print the sums of the newest sessions."""
+    from reach_tui.base.errors import ReachError
+    from reach_tui.index.digest import counts_of, judged
+    from reach_tui.workspace.rules import detectors
+    from reach_tui.workspace.sources import open_source
+
+    out = sys.stdout.buffer
+    try:
+        reader = open_source(Path(arguments[0])).reader
+        engine = detectors().engine
+        newest = list(islice(reader.sessions(), MOST))
+        for one in judged(reader, engine, newest):
+            out.write(encode(counts_of(one)).encode() + b"\n")
+        out.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except ReachError:
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import isfinite
 from typing import Any, Protocol, cast
 
 from reach_tui.base.jsonio import JsonValue
@@ -81,8 +82,8 @@ def _typed(text: str, schema: dict[str, Any]) -> JsonValue:
     try:
         if kind == "integer":
             return int(text)
-        if kind == "number":
-            return float(text)
+        if kind == "number" and isfinite(number := float(text)):
+            return number
     except ValueError:
         return text
     if kind == "boolean" and text.lower() in ("true", "false"):

@@ -302,6 +302,8 @@ def test_a_format_of_two_tools_is_clarified_and_one_that_left_is_told() -> None:
     [
         ("integer", "7", 7),
         ("number", "7.5", 7.5),
+        ("number", "nan", "nan"),
+        ("integer", "7.5", "7.5"),
         ("boolean", "True", True),
         ("string", "7", "7"),
         ("integer", "x", "x"),

@@ -36,11 +36,17 @@ class EventWriter(NativeWriter):
 
     def write(self, found: Iterable[Record | int], segment: str, end: int) -> None:
         """Write records and the mark `end`: all of it or nothing. Numbers stand for lines that were no records."""
+        listed = list(found)
+        # A call that began and ended since the last batch is written once, as it stands now, in its first place.
+        newest = {one.value.get("key"): one for one in listed if isinstance(one, Record) and one.kind == "call"}
         with self.as_one():
-            for one in found:
+            for one in listed:
                 if isinstance(one, int):
                     raise ValueError("a line that is no record")
-                self._add_record(one.kind, one.value)
+                if one.kind != "call":
+                    self._add_record(one.kind, one.value)
+                elif (latest := newest.pop(one.value.get("key"), None)) is not None:
+                    self._add_record(latest.kind, latest.value)
             self._connection().execute(_TABLE)
             self._connection().execute(_MARK, (segment, end))
 

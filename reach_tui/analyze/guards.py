@@ -86,7 +86,8 @@ def of_session(pairs: Pairs, wanted: Wanted = originals) -> Guards:
         counted = wanted(call)
         for view, failed in ((FLAG, call.flagged is True), (TRUTH, verdict.failed is True)):
             if not failed:
-                counters[view].clear(call.tool)
+                if counters[view].same or counters[view].any:
+                    counters[view].clear(call.tool)
                 continue
             same, run = counters[view].add(call.tool, error_text(call))
             if not counted:

@@ -88,10 +88,11 @@ def _loop(what: str, own: Pairs, places: Sequence[int]) -> Loop:
 def _same_calls(own: Pairs) -> Iterator[Loop]:
     start = 0
     for place in range(1, len(own) + 1):
-        if place == len(own) or not _same(own[place], own[start]):
-            if place - start >= _RUN:
-                yield _loop(SAME_CALL, own, range(start, place))
-            start = place
+        if place < len(own) and own[place][0].tool == own[start][0].tool and _same(own[place], own[start]):
+            continue
+        if place - start >= _RUN:
+            yield _loop(SAME_CALL, own, range(start, place))
+        start = place
 
 
 def _same_errors(own: Pairs) -> Iterator[Loop]:
@@ -119,9 +120,11 @@ def _same_errors(own: Pairs) -> Iterator[Loop]:
 
 def _ping_pongs(own: Pairs) -> Iterator[Loop]:
     start = 0
+    tools = [call.tool for call, _ in own]
     while start + _TURNS <= len(own):
         end = start + 2
-        if not _same(own[start], own[start + 1]):
+        # the tools alone rule out most beginnings
+        if tools[start] == tools[end] and tools[start + 1] == tools[end + 1] and not _same(own[start], own[start + 1]):
             while end < len(own) and _same(own[end], own[end - 2]):
                 end += 1
         if end - start >= _TURNS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 from reach_tui.analyze.intervals import share, wilson
@@ -87,8 +88,12 @@ class Rates(Sum):
 def of_session(pairs: Pairs, wanted: Wanted = originals) -> Rates:
     """The rates of one session."""
     tools: dict[str, ToolCounts] = {}
+    fine = Counter[str]()
     for call, verdict in pairs:
         if not wanted(call):
+            continue
+        if call.plain and verdict.failed is False and not verdict.check_reported:
+            fine[call.tool] += 1
             continue
         counts = tools.get(call.tool)
         if counts is None:
@@ -104,4 +109,6 @@ def of_session(pairs: Pairs, wanted: Wanted = originals) -> Rates:
         counts.unknown += verdict.failed is None and not verdict.soft
         counts.checks += verdict.check_reported
         counts.false_flags += call.flagged is True and verdict.failed is False and not verdict.check_reported
+    for tool, count in fine.items():
+        tools.setdefault(tool, ToolCounts()).include(ToolCounts(count, count, count, count))
     return Rates(tools)

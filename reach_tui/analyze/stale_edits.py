@@ -42,8 +42,6 @@ class StaleEdits(Sum):
 def of_session(pairs: Pairs, folder: str | None = None, wanted: Wanted = originals) -> StaleEdits:
     """The stale edits of one session; relative paths are taken from `folder`. Calls not wanted still change files."""
     found = StaleEdits()
-    if not any(missed(verdict) for _, verdict in pairs):
-        return found  # most sessions: what was edited when decides nothing
     edited: dict[str, int] = {}
     written: dict[str, int] = {}
     read: dict[str, int] = {}

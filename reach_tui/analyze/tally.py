@@ -67,18 +67,19 @@ def of_session(
     `unreadable` is the number of rows shown raw, where they are no steps.
     """
     folder = session.project
+    odd = [pair for pair in pairs if not (pair[0].plain and pair[1].failed is False)]  # the others only count
     mere_copy = session.copy_of is not None and not any(originals(call) for call, _ in pairs)
     counts, causes = rates.of_session(pairs, wanted), attribution.of_session(pairs, folder, wanted)
     return Tally(
         0 if mere_copy else 1,
         counts,
-        classes.of_session(pairs, wanted),
-        stale_edits.of_session(pairs, folder, wanted),
-        guards.of_session(pairs, wanted),
+        classes.of_session(odd, wanted),
+        stale_edits.of_session(pairs if any(stale_edits.missed(one) for _, one in odd) else (), folder, wanted),
+        guards.of_session(pairs if odd else (), wanted),
         causes,
-        success_path.of_session(pairs, wanted),
+        success_path.of_session(odd, wanted),
         loops.of_session(pairs, wanted),
         metrics.of_session(pairs, steps),
-        health.of_session(pairs, session.started_at, wanted) + health.of_steps(steps, unreadable),
+        health.of_session(odd, session.started_at, wanted) + health.of_steps(steps, unreadable),
         over_time.of_session(session.started_at, counts.total, causes),
     )

@@ -138,6 +138,8 @@ def _edited(one: Growing, columns: Collection[str]) -> str:
     name = f'"{one.edited}"'
     if one.edited not in columns:
         return "0"
+    if one.timed:
+        return f"sum({name} & 4294967295)"
     return f"sum(CASE typeof({name}) WHEN 'integer' THEN {name} & 4294967295 ELSE length({name}) END)"
 
 
@@ -147,7 +149,7 @@ def _sums(
     if not active:
         return []
     edited = _edited(one, columns)
-    if one.edited in columns:
+    if one.edited in columns and not one.timed:
         edited += f', max("{one.edited}"), count("{one.edited}")'
     marks = ",".join("?" * len(active))
     query = (

@@ -7,11 +7,11 @@ whether they can be read; only those that cannot come here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, ClassVar, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import msgspec
 
@@ -79,47 +79,53 @@ _decode = msgspec.json.Decoder(_ToolPart).decode
 
 
 class _Facts(msgspec.Struct, gc=False):
-    """What of a call's metadata may tell how it ended."""
+    """Metadata of a plain call: an exit status, and nothing else that tells how it ended."""
 
     exit: int | None = None
     exitCode: int | None = None
-    exit_code: Any = None
-    timed_out: Any = None
-    interrupted: Any = None
-    notice: Any = None
+    exit_code: None = None
+    timed_out: None = None
+    interrupted: None = None
+    notice: None = None
 
-    @property
-    def tell(self) -> bool:
-        """True if there is more than an exit status."""
-        return not (
-            self.exit_code is None and self.timed_out is None and self.interrupted is None and self.notice is None
-        )
+
+class _OuterFacts(msgspec.Struct, gc=False):
+    """The part's own metadata, where the state's come first."""
+
+    exit: None = None
+    exitCode: None = None
+    exit_code: None = None
+    timed_out: None = None
+    interrupted: None = None
+    notice: None = None
 
 
 class _PlainState(msgspec.Struct, gc=False):
-    status: str
-    input: dict[str, Any]
+    status: Literal["completed"]
+    input: Annotated[dict[str, Any], msgspec.Meta(min_length=1)]
     output: str
     metadata: _Facts | None = None
 
 
 class _PlainPart(msgspec.Struct, gc=False):
-    type: str
-    tool: str
+    """A call that the store holds for a success; others do not fit and are read by `_call`."""
+
+    type: Literal["tool"]
+    tool: Annotated[str, msgspec.Meta(min_length=1)]
     state: _PlainState
     callID: str | None = None
-    metadata: _Facts | None = None
+    metadata: _OuterFacts | None = None
 
 
-class _Head(msgspec.Struct, gc=False):
-    """What tells a message that says nothing about its calls."""
+class _Silent(msgspec.Struct, gc=False):
+    """A message that says nothing about its calls."""
 
-    role: str
-    error: msgspec.Raw | None = None
+    role: Literal["assistant"]
+    error: None = None
 
 
 _decode_plain = msgspec.json.Decoder(_PlainPart).decode
-_decode_head = msgspec.json.Decoder(_Head).decode
+_decode_silent = msgspec.json.Decoder(_Silent).decode
 _UNREAD = (msgspec.DecodeError, UnicodeError, RecursionError)
 
 _Place: TypeAlias = tuple[int, object, str | None]
@@ -191,11 +197,13 @@ class _Page:
             return (self.turns_at[-1] if self.turns_at else 0), None, None
         return self.turns_at[number], self.times[number], self.errors.get(number)
 
-    def add(self, rows: Sequence[tuple[int, object, object, bytes | None]]) -> None:
-        """The next rows of `part`, their texts as bytes."""
+    def add(self, rows: Iterable[tuple[int, object, object, bytes | None]]) -> tuple[int, int]:
+        """The next rows of `part`, their texts as bytes: how many there were, and the number of the last."""
         numbers = self.numbers
         last = self.order[-1] if self.order else (-1, b"")
-        for _, message, part, data in rows:
+        count = reached = 0
+        for row, message, part, data in rows:  # decoded while it is in the processor's cache
+            count, reached = count + 1, row
             number = numbers.get(message, _LAST)
             name = part if type(part) is bytes else text_of(part).encode()
             call = _glance(self, number, name, data or b"")
@@ -208,6 +216,7 @@ class _Page:
             last = here
             self.order.append(here)
             self.calls.append(call)
+        return count, reached
 
     def told(self) -> Told:
         """All of it, in order. The page lets go of the calls, which hold it: the collector does not look at them."""
@@ -251,17 +260,16 @@ class Scan:
         left = _CALLS_AT_ONCE
         while self._waiting and left > 0:
             session = self._waiting[-1]
-            rows = connection.execute(_TOOLS, (session, self._after, left)).fetchall()
             page = self._pages.setdefault(session, _Page(session))
-            page.add(rows)
-            if len(rows) < left:
+            count, row = page.add(connection.execute(_TOOLS, (session, self._after, left)))
+            if count < left:
                 found.append(page.told())
                 del self._pages[session]
                 self._waiting.pop()
                 self._after = -(2**63)
             else:
-                self._after = rows[-1][0]
-            left -= len(rows)
+                self._after = row
+            left -= count
         return found
 
 
@@ -271,20 +279,16 @@ def _pages(connection: Connection, ids: Sequence[str]) -> dict[str, _Page]:
     decoded: dict[object, Message] = {}
     for _, identifier, _, data in rows:
         try:
-            head = _decode_head(data or b"")
-            if head.role == "assistant" and head.error is None:
-                continue  # says nothing about its calls
+            _decode_silent(data or b"")
         except _UNREAD:
-            pass
-        decoded[identifier] = decode_message(0, "", None, data)
+            decoded[identifier] = decode_message(0, "", None, data)
     said = _said(connection, [text_of(identifier) for identifier, message in decoded.items() if message.role == "user"])
     pages: dict[str, _Page] = {}
-    for session, some in groupby(rows, itemgetter(0)):
+    for session, group in groupby(rows, itemgetter(0)):
         page = pages[text_of(session)] = _Page(text_of(session))
-        identifiers = []
-        for _, identifier, created, _ in some:
-            identifiers.append(identifier)
-            page.times.append(created)
+        some = list(group)
+        identifiers = [row[1] for row in some]
+        page.times = [row[2] for row in some]
         page.numbers = dict(zip(identifiers, range(len(identifiers)), strict=True))
         turn = at = 0
         for number in sorted(page.numbers[name] for name in decoded.keys() & page.numbers.keys()):
@@ -326,13 +330,9 @@ def _glance(page: _Page, number: int, part: bytes, data: bytes) -> Glance | bool
             str(data, "utf-8")  # what was skipped was not looked at
     except _UNREAD:
         return _call(page.session, page.place(number), part, data)
-    state, tool, text = read.state, read.tool, read.state.output
-    if state.status != "completed" or read.type != "tool" or not tool or tool == _PLACEHOLDER or not state.input:
-        return _call(page.session, page.place(number), part, data)
-    own, outer = state.metadata, read.metadata
-    if (own is not None and own.tell) or (outer is not None and (outer.tell or outer.exit or outer.exitCode)):
-        return _call(page.session, page.place(number), part, data)
-    if tool in SHELLS and text.find("_metadata>", -NOTICE_WITHIN) >= 0:
+    tool, state = read.tool, read.state
+    text, own = state.output, state.metadata
+    if tool == _PLACEHOLDER or (tool in SHELLS and text.find("_metadata>", -NOTICE_WITHIN) >= 0):
         return _call(page.session, page.place(number), part, data)
     code = None if own is None else own.exitCode if own.exit is None else own.exit
     turn = page.turns_at[number] if number < _LAST else page.place(number)[0]

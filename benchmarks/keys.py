@@ -1,8 +1,10 @@
-"""One key in the session list and in a session: time to paint, processor time, bytes, memory (goals G4, G5, G6, G11).
+"""One key in the session list, in a session and in the list of all calls: time to paint, processor time, bytes, memory.
 
-    python benchmarks/keys.py STORE TITLE [--count 60]
+    python benchmarks/keys.py STORE TITLE [--count 60] [--counted CALLS]
 
-Prints one JSON object. `done - first` close to nothing means one frame a key.
+TITLE is the title of a session that is visible in the list. Prints one JSON object (goals G3 to G6, G11, G13).
+`first_to_done` close to nothing means one frame a key. With `--counted` (the number of calls as the head shows it,
+`1,000,000`) the list of all calls is measured too, once everything has been counted.
 """
 
 from __future__ import annotations
@@ -48,32 +50,57 @@ def burst(program: Terminal, key: str, count: int) -> dict[str, float]:
     begun = time.perf_counter()
     os.write(program._fd, KEYS.get(key, key.encode()) * count)
     last = begun
-    while program._read(0.15):
+    while program._read(0.15 if last > begun else 1.0):
         last = time.perf_counter()
     return {"keys": count, "settled_ms": round((last - begun) * 1e3)}
 
 
+MOVES = {"down": ("down",), "pagedown, pageup": ("pagedown", "pageup"), "end, home": ("end", "home")}
+
+
+def each_move(program: Terminal, count: int) -> dict[str, object]:
+    """Every kind of move, and a burst."""
+    program.press("home")
+    result: dict[str, object] = {name: press_often(program, keys, count) for name, keys in MOVES.items()}
+    program.press("home")
+    return {**result, "burst": burst(program, "down", 200)}
+
+
+def all_calls(program: Terminal, count: int) -> dict[str, object]:
+    """The list of all calls: milliseconds until its first row is painted, then its keys."""
+    program.settle(0.3)
+    begun = time.perf_counter()
+    os.write(program._fd, b"c")
+    seen = b""
+    while time.perf_counter() - begun < 5 and not seen.count("\N{BLACK DIAMOND}".encode()) + seen.count(b" bash ") > 1:
+        seen += program._read(0.01)
+    painted = round((time.perf_counter() - begun) * 1e3)
+    program.settle(0.3)
+    return {"painted_ms": painted, **each_move(program, count)}
+
+
 def main() -> None:
-    """The list, then the first session."""
+    """The list while it is counted and after, the first session, all calls."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("store")
     parser.add_argument("title")
     parser.add_argument("--count", type=int, default=60)
+    parser.add_argument("--counted", metavar="CALLS")
     args = parser.parse_args()
     program = Terminal([sys.executable, "-m", "reach_tui", args.store])
     program.until(args.title)
-    moves = {"down": ("down",), "pagedown, pageup": ("pagedown", "pageup"), "end, home": ("end", "home")}
-    result: dict[str, object] = {"list while scanning": press_often(program, ("down",), 20)}
-    program.settle(2)
-    program.press("home")
-    result["list"] = {name: press_often(program, keys, args.count) for name, keys in moves.items()}
-    program.press("home")
-    result["list burst"] = burst(program, "down", 200)
+    time.sleep(1.5)  # every session is listed, and counting has begun
+    result: dict[str, object] = {"list while counting": press_often(program, ("down",), args.count)}
+    if args.counted:
+        program.until(f"{args.counted} calls ", seconds=1200)
+        result["all calls"] = all_calls(program, args.count)
+        program.press("q", quiet=0.5)
+    program.press("p", quiet=0.5)  # nothing is counted or indexed from here on
+    result["list"] = each_move(program, args.count)
+    result["sort"] = press_often(program, ("s",), 8)
     program.press("home")
     program.press("enter", quiet=1.0)
-    result["session"] = {name: press_often(program, keys, args.count) for name, keys in moves.items()}
-    program.press("home")
-    result["session burst"] = burst(program, "down", 200)
+    result["session"] = each_move(program, args.count)
     result["memory_MB"] = program.memory_mb()
     program.close()
     print(json.dumps(result, indent=1))

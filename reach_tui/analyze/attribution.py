@@ -90,13 +90,18 @@ def decisive(pairs: Pairs, folder: str | None = None) -> Decisive | None:
     Recovered means: the same tool later succeeded on the same subject (file, program, or the tool alone). Where that
     failure begins a run of three equal errors or calls, the session's class is the loop.
     """
-    failing = {call.tool for call, verdict in pairs if verdict.failed is True}
-    last_success: dict[tuple[str, str], int] = {}
-    for place, (call, verdict) in enumerate(pairs):
-        if verdict.failed is False and call.tool in failing:
-            last_success[subject(call, folder)] = place
-    for place, (call, verdict) in enumerate(pairs):
-        if verdict.failed is True and last_success.get(subject(call, folder), -1) < place:
+    failed = [(place, *pair) for place, pair in enumerate(pairs) if pair[1].failed is True]
+    failing = {call.tool for _, call, _ in failed}
+    succeeded = [
+        place for place, (call, verdict) in enumerate(pairs) if verdict.failed is False and call.tool in failing
+    ]
+    last: dict[tuple[str, str], int] = {}  # where each subject succeeded last, from the end back as far as needed
+    for place, call, verdict in failed:
+        wanted = subject(call, folder)
+        while wanted not in last and succeeded and succeeded[-1] > place:
+            success = succeeded.pop()
+            last.setdefault(subject(pairs[success][0], folder), success)
+        if last.get(wanted, -1) < place:
             return _decided(call, verdict, pairs)
     return None
 

@@ -79,6 +79,7 @@ def access(call: Glance, folder: str | None = None) -> tuple[str | None, tuple[s
     return kind, tuple(dict.fromkeys(resolved(path, folder) for path in found))
 
 
+@lru_cache(maxsize=4096)
 def resolved(path: str, folder: str | None) -> str:
     """An absolute path without `.` and `..`, as far as the folder is known."""
     return normpath(join(folder or "", path.strip()))

@@ -71,13 +71,15 @@ def _list_records(traces: Traces) -> Iterator[Record]:
 
 @labels.command("export")
 @path_argument
-@click.option("--format", "form", type=click.Choice(["jsonl", "csv"]), default="jsonl", show_default=True)
+@click.option("--format", "form", type=click.Choice(["jsonl", "csv", "cases"]), default="jsonl", show_default=True)
 @click.option(
     "--context", type=click.IntRange(min=0), default=3, show_default=True, help="Steps before and after a call."
 )
 @labels_option
 def export_labels(path: Path, form: str, context: int, labels_file: Path | None) -> int:
-    """Write the labels in force to stdout: JSON Lines with call and context, or CSV for a spreadsheet.
+    """Write the labels in force to stdout: JSON Lines with call and context, CSV for a spreadsheet, or cases.
+
+    `cases` makes regression cases of labelled failures, for `reach-tui regress`, with the raw wording kept.
 
     \b
     Example:
@@ -87,6 +89,8 @@ def export_labels(path: Path, form: str, context: int, labels_file: Path | None)
     from reach_tui.workspace.labelling import labelled
 
     traces = Traces([path], labels_file)
+    if form == "cases":
+        return _export_cases(traces)
     seen: set[str | None] = set()
 
     def rows() -> Iterator[Labelled]:
@@ -97,6 +101,17 @@ def export_labels(path: Path, form: str, context: int, labels_file: Path | None)
 
     for line in (to_csv if form == "csv" else to_jsonl)(rows()):
         sys.stdout.write(line)
+    return traces.exit_code()
+
+
+def _export_cases(traces: Traces) -> int:
+    from reach_tui.workspace.case_making import NoCase, cases
+
+    for _, made in traces.each(lambda source: cases(traces.workspace, source)):
+        if isinstance(made, NoCase):
+            say(f"{made.call_key}: no case: {made.why}")
+        else:
+            sys.stdout.write(encode(made) + "\n")
     return traces.exit_code()
 
 

@@ -152,3 +152,34 @@ def test_write_back_is_refused_while_another_uses_the_file(reach: Run, store: Pa
     assert ran.code == 2
     assert "no label was written back" in ran.err
     assert store.read_bytes()[:100] == before[:100]
+
+
+def test_cases_of_labelled_failures_are_read_by_regress(reach: Run, tmp_path: Path) -> None:
+    store = Path(shutil.copy(DATA / "opencode/opencode-1.2.20.db", tmp_path))
+    calls = reach("calls", store, "--failed", "--jsonl").records
+    kinds = [
+        ("tool_not_covered/wrong_tool_chosen", "should have searched, tool: grep"),
+        ("tool_not_covered/wrong_tool_chosen", "no idea"),
+        ("tool_not_covered/capability_missing", ""),
+        ("context_gap/intent_underspecified", ""),
+        ("invalid_parameter/missing_required", ""),
+        ("not_a_failure", ""),
+    ]
+    for call, (category, note) in zip(calls, kinds, strict=False):
+        arguments = ["--note", note] if note else []
+        assert reach("label", store, call["call_key"], category, "--by", "ann", *arguments).code == 0
+    made = reach("labels", "export", store, "--format", "cases")
+    assert made.code == 0
+    assert made.err.count("no case") == 1
+    assert "tool: NAME" in made.err
+    found = {case["category"]: case for case in made.records}
+    named = found["tool_not_covered/wrong_tool_chosen"]
+    assert (named["tool"], named["forbidden"]) == ("grep", [calls[0]["tool"]])
+    assert found["tool_not_covered/capability_missing"]["decision"] == "no_capability"
+    assert found["context_gap/intent_underspecified"]["alternatives"] == [calls[3]["tool"]]
+    refused = found["invalid_parameter/missing_required"]
+    assert (refused["tool"], refused["parameters"]) == (calls[4]["tool"], {})
+    origins = {label["uid"] for label in json.loads(reach("labels", "list", store, "--json").out)}
+    assert {case["origin"] for case in found.values()} <= origins
+    (tmp_path / "cases.jsonl").write_text(made.out, encoding="utf-8")
+    assert reach("regress", tmp_path / "cases.jsonl", "--registry", "opencode", "--json").code == 0

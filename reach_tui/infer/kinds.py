@@ -39,9 +39,19 @@ _COMPOSED = frozenset(
 )  # fmt: skip
 _COMMANDS = frozenset(("command", "cmd", "script", "commands", "shell", "bash"))
 _SEARCHES = frozenset(("pattern", "regex", "glob", "query", "include", "exclude", "search", "q", "keywords", "filter"))
-_PATHS = re.compile(r"(?:^|_|[a-z])(?:path|file|filename|dir|directory|folder|cwd|workdir|uri)s?$", re.IGNORECASE)
-_IDS = re.compile(r"(?:^|_|[a-z])(?:id|ids|Id|Ids|uuid|key|number|no|code|sku|token|ref|email|phone|account|targets?)$")
+_LAST_WORD = re.compile(r"[A-Z]?[a-z]+(?=[^a-zA-Z]*$)|[A-Z]+(?=[^a-zA-Z]*$)")
+_PATHS = frozenset(
+    ("path", "paths", "file", "files", "filename", "dir", "directory", "folder", "cwd", "workdir", "uri", "filepath")
+)
+_IDS = frozenset(
+    (
+        "id", "ids", "uuid", "key", "number", "no", "code", "sku", "token", "ref", "email", "phone", "account",
+        "target", "targets",
+    )
+)  # fmt: skip
+"""What the last word of a name says: `order_id`, `shellId`, `targetFile`."""
 _DATED = re.compile(r"(?:^|_)(?:date|day|since|until|from|to|start|end|begin|before|after)(?:$|_)", re.IGNORECASE)
+_LARGE = 100_000_000  # a number that is no count, size or wait
 _WORD = re.compile(r"[^\W\d_]{1,32}")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
@@ -49,6 +59,11 @@ _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 def plain_name(key: str) -> str:
     """A name without case and marks: `oldString`, `old_string` -> `oldstring`."""
     return "".join(char for char in key.lower() if char.isalnum())
+
+
+def _last_word(key: str) -> str:
+    found = _LAST_WORD.search(key)
+    return found[0].lower() if found else ""
 
 
 def kind_of(leaf: Leaf, schema: Mapping[str, JsonValue], *, is_edit: bool, is_file: bool) -> Kind:
@@ -74,7 +89,7 @@ def kind_of(leaf: Leaf, schema: Mapping[str, JsonValue], *, is_edit: bool, is_fi
 def _number(value: float, key: str, schema: Mapping[str, JsonValue]) -> Kind:
     if "enum" in schema:
         return Kind.COMPOSED
-    return Kind.ID if _IDS.search(key) or abs(value) >= 100_000 else Kind.COMPOSED
+    return Kind.ID if _last_word(key) in _IDS or abs(value) >= _LARGE else Kind.COMPOSED
 
 
 def _text(value: str, key: str, schema: Mapping[str, JsonValue], is_file: bool) -> Kind:
@@ -85,9 +100,9 @@ def _text(value: str, key: str, schema: Mapping[str, JsonValue], is_file: bool) 
         return Kind.DATE
     if shape in (Shape.UUID, Shape.EMAIL, Shape.URL, Shape.ORDER_ID):
         return Kind.ID
-    if is_file or (_PATHS.search(key) and "\n" not in value):
+    if is_file or (_last_word(key) in _PATHS and "\n" not in value):
         return Kind.PATH
-    if _IDS.search(key) and " " not in value.strip():
+    if _last_word(key) in _IDS and " " not in value.strip():
         return Kind.ID
     if shape is Shape.PATH:
         return Kind.PATH

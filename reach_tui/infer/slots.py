@@ -20,7 +20,7 @@ from reach_tui.infer.weights import DEFAULT, Weights
 from reach_tui.model import Slot, Step, ToolCall, Verdict
 from reach_tui.reach.dictionary import BusinessDictionary
 from reach_tui.reach.entities import Shape, entities
-from reach_tui.reach.schema_faults import faults, missing, properties, required
+from reach_tui.reach.schema_faults import faults, missing, needed, properties
 
 Schemas = Mapping[str, JsonValue]
 """JSON schema of the arguments by tool name."""
@@ -57,6 +57,7 @@ class SlotIndex:
         self.last_step = 0
         """Number of the last step that was added."""
         self._schemas = schemas or {}
+        self._folded = {name.lower(): schema for name, schema in self._schemas.items()}  # some programs mind no case
         self._weights = weights
         self._sources = Sources()
         self._files = Files(folder)
@@ -83,7 +84,7 @@ class SlotIndex:
         """The JSON schema of the call's arguments, by the tool really called first; None where none is known."""
         for name in (call.target, call.tool):
             for each in (name, *tool_names(name)) if name else ():
-                if isinstance(schema := self._schemas.get(each), dict):
+                if isinstance(schema := self._schemas.get(each) or self._folded.get(each), dict):
                     return schema
         return None
 
@@ -137,7 +138,10 @@ class SlotIndex:
     def confidence(self, call: ToolCall, slots: Sequence[Slot]) -> float | None:
         """The call's confidence from its slots; see `call_confidence`."""
         schema = self.schema_of(call)
-        return call_confidence(slots, None if schema is None else needed(schema, slots))
+        if schema is None:
+            return call_confidence(slots)
+        wrong = {slot.name for slot in slots if slot.confidence == 0 or "SCHEMA:" in slot.note}
+        return call_confidence(slots, needed(schema, as_object(call.arguments)) | wrong)
 
     def _less(self, found: Provenance, repeated: int | None) -> Provenance:
         """What is filled, with less confidence where the very same call has failed for its parameters before."""
@@ -256,12 +260,6 @@ def infer_slots(
         if step.number < call.step:
             index.add(step, verdict)
     return index.slots(call)
-
-
-def needed(schema: Mapping[str, JsonValue], slots: Sequence[Slot]) -> frozenset[str]:
-    """The parameters that count: required ones, the slots that are gaps, and those that break the schema."""
-    names = {*required(schema), *(slot.name for slot in slots if slot.confidence == 0 or "SCHEMA:" in slot.note)}
-    return frozenset(names)
 
 
 def call_confidence(slots: Sequence[Slot], required_names: frozenset[str] | None = None) -> float | None:

@@ -122,7 +122,8 @@ class Sources:
         """Texts before a step that hold the value, newest first, people's words last; `folded`: in any case.
 
         `at` is when the call began: results of calls that ran beside it are left out, and so is what a failed call
-        repeats of its own arguments. Of a value that stands everywhere the newest `MOST_HITS` texts are given, and all of people's.
+        repeats of its own arguments. Of a value that stands everywhere the newest `MOST_HITS` texts are given, and
+        people's.
         """
         numbers = self._numbers(value, folded, self._limit(step))
         chosen = numbers[-MOST_HITS:]

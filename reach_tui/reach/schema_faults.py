@@ -65,38 +65,50 @@ def required(schema: object) -> tuple[str, ...]:
 
 def missing(schema: object, value: Mapping[str, JsonValue]) -> list[Missing]:
     """What is required and absent, null or empty. Of alternatives (`anyOf`, `oneOf`) the first one's, if none holds."""
-    if not isinstance(schema, Mapping):
-        return []
-    gaps = [Missing((name,)) for name in required(schema) if is_gap(value.get(name), schema, name)]
-    for key in ("anyOf", "oneOf"):
-        options = schema.get(key)
-        if not isinstance(options, list):
-            continue
-        wanted = [required(one) for one in options]
-        if not wanted or not all(wanted):
-            continue
-        open_options = [[name for name in names if is_gap(value.get(name), schema, name)] for names in wanted]
-        if all(open_options):
-            others = tuple(name for names in open_options[1:] for name in names if name not in open_options[0])
-            gaps += [Missing((name,), others) for name in open_options[0] if Missing((name,)) not in gaps]
-    conditions = schema.get("allOf")
-    for one in [schema, *(conditions if isinstance(conditions, list) else [])]:
-        gaps += [gap for gap in _conditional(one, value) if gap.fields not in {each.fields for each in gaps}]
+    gaps: list[Missing] = []
+    for names, others in _demands(schema, value):
+        unless = tuple(name for each in others for name in each if name not in names)
+        known = {gap.fields for gap in gaps}
+        gaps += [
+            Missing((name,), unless) for name in names if is_gap(value.get(name), schema, name) and (name,) not in known
+        ]
     return gaps
 
 
-def _conditional(schema: object, value: Mapping[str, JsonValue]) -> Iterator[Missing]:
+def needed(schema: object, value: Mapping[str, JsonValue]) -> frozenset[str]:
+    """The names that this object must have, given what else it has: required ones, and those of what it chose."""
+    return frozenset(name for names, _ in _demands(schema, value) for name in names)
+
+
+def _demands(schema: object, value: Mapping[str, JsonValue]) -> Iterator[tuple[tuple[str, ...], list[tuple[str, ...]]]]:
+    """Names that must all be there, with the alternatives to them: of several ways the one taken, else the first."""
+    if not isinstance(schema, Mapping):
+        return
+    yield required(schema), []
+    for key in ("anyOf", "oneOf"):
+        options = schema.get(key)
+        ways = [required(one) for one in options] if isinstance(options, list) else []
+        if ways and all(ways):
+            taken = [names for names in ways if not any(is_gap(value.get(name), schema, name) for name in names)]
+            chosen = taken[0] if taken else ways[0]
+            yield chosen, [names for names in ways if names is not chosen]
+    conditions = schema.get("allOf")
+    for one in [schema, *(conditions if isinstance(conditions, list) else [])]:
+        for names in _conditional(one, value):
+            yield names, []
+
+
+def _conditional(schema: object, value: Mapping[str, JsonValue]) -> Iterator[tuple[str, ...]]:
     """`if`/`then`/`else` and `dependentRequired`, as far as they name required fields."""
     if not isinstance(schema, Mapping):
         return
     test = schema.get("if")
     if isinstance(test, Mapping):
-        branch = schema.get("then" if _meets(test, value) else "else")
-        yield from (Missing((name,)) for name in required(branch) if is_gap(value.get(name), schema, name))
+        yield required(schema.get("then" if _meets(test, value) else "else"))
     dependent = schema.get("dependentRequired")
     for name, names in dependent.items() if isinstance(dependent, Mapping) else ():
-        if name in value and isinstance(names, list):
-            yield from (Missing((each,)) for each in names if isinstance(each, str) and value.get(each) in (None, ""))
+        if name in value:
+            yield required({"required": names})
 
 
 def _meets(test: Mapping[str, JsonValue], value: Mapping[str, JsonValue]) -> bool:
@@ -158,7 +170,7 @@ def _faults(value: JsonValue, schema: object, field: str, levels: int) -> Iterat
         yield SchemaFault(field, received(schema["const"]), received(value))
     for key in ("anyOf", "oneOf"):
         alternatives = schema.get(key)
-        if isinstance(alternatives, list) and alternatives and value is not None and not isinstance(value, dict):
+        if isinstance(alternatives, list) and alternatives and not isinstance(value, dict):
             found = [next(_faults(value, one, field, levels - 1), None) for one in alternatives]
             if all(found):
                 yield next(one for one in found if one is not None)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from html import escape
 
+from reach_tui.analyze.attribution import CAUSES
 from reach_tui.report.compare import Comparison
-from reach_tui.report.model import Report, ToolRow
+from reach_tui.report.model import OverTimeRows, Report, ToolRow
+from reach_tui.report.spans import starts_on
 from reach_tui.report.tables import (
     Table,
     cell,
@@ -35,9 +37,12 @@ td { overflow-wrap: anywhere; } td.n { overflow-wrap: normal; white-space: nowra
 .quiet { color: var(--quiet); } .warn { color: var(--flagged); font-weight: 600; }
 svg { max-width: 100%; height: auto; } svg text { fill: var(--text); font: 12px system-ui, sans-serif; }
 .hidden { fill: var(--hidden); } .flagged { fill: var(--flagged); }
+.c0 { fill: #2f6db5; color: #2f6db5; } .c1 { fill: #b36a00; color: #b36a00; }
+.c2 { fill: #6b7684; color: #6b7684; } .c3 { fill: #8a4fbf; color: #8a4fbf; }
 .whisker { stroke: var(--text); stroke-width: 1.5; } .axis { stroke: var(--line); }
 """
 _ROW, _LEFT, _WIDE, _RIGHT = 22, 190, 560, 130
+_HIGH = 120
 _PLOTTED = 20
 _ENOUGH = 50  # calls of a tool that may set the plot's scale
 _LONGEST = 26
@@ -69,6 +74,7 @@ def _lines(report: Report, comparison: Comparison | None) -> Iterator[str]:
     yield from _plot([row for row in report.tools if row.counts.failed][:_PLOTTED])
     yield from _table(_tools(report))
     yield f"<p>{' · '.join(map(_text, guards_lines(report)))}</p>"
+    yield from _over_time(report.over_time)
     if fixes := fix_lines(report):
         yield f"<h2>Fix first</h2>\n<ul>{''.join(f'<li>{_text(line)}</li>' for line in fixes)}</ul>"
     for table in tables(report):
@@ -91,6 +97,36 @@ def _plot(rows: list[ToolRow]) -> Iterator[str]:
     for place, row in enumerate(rows):
         yield from _bar(row, place * _ROW, _WIDE / most)
     yield "</svg>"
+
+
+def _over_time(found: OverTimeRows) -> Iterator[str]:
+    """A column a span, by whose reach ended, the least avoidable on top; on the scale of the highest rate."""
+    rows = found.rows
+    most = max((row.share for row in rows if row.share is not None), default=0.0)
+    if len(rows) < 2 or not most:
+        return
+    yield f"<h2>Failures over time, by {found.span}</h2>"
+    names = " ".join(f'<span class="c{place}">■</span> {escape(cause)}' for place, cause in enumerate(CAUSES))
+    yield f'<p class="quiet">Share of the ended calls, by whose reach ended: {names}. Sessions by their start, UTC.</p>'
+    width, high = _LEFT + _WIDE + _RIGHT, _HIGH + 24
+    yield f'<svg role="img" aria-label="Failure rate over time" viewBox="0 0 {width} {high}" width="{width}">'
+    yield f'<line class="axis" x1="{_LEFT}" y1="{_HIGH}" x2="{_LEFT + _WIDE}" y2="{_HIGH}"/>'
+    yield f'<text x="{_LEFT - 8}" y="12" text-anchor="end">{percent(most, 1)}</text>'
+    step = _WIDE / len(rows)
+    for place, row in enumerate(rows):
+        said = f"{starts_on(row.start)}: {row.failed:,} of {row.ended:,} failed, {row.hidden:,} of them hidden"
+        yield f"<g><title>{escape(said)}</title>"
+        top = float(_HIGH)
+        for cause, count in enumerate(row.causes if row.ended else ()):
+            tall = _HIGH * count / row.ended / most
+            top -= tall
+            box = (
+                f'x="{_LEFT + place * step:.1f}" y="{top:.1f}" width="{max(0.5, 0.85 * step):.1f}" height="{tall:.1f}"'
+            )
+            yield f'<rect class="c{cause}" {box}/>' if count else ""
+        yield "</g>"
+    yield f'<text x="{_LEFT}" y="{high - 6}">{starts_on(rows[0].start)}</text>'
+    yield f'<text x="{_LEFT + _WIDE}" y="{high - 6}" text-anchor="end">{starts_on(rows[-1].start)}</text>\n</svg>'
 
 
 def _bar(row: ToolRow, top: int, scale: float) -> Iterator[str]:

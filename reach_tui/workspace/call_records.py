@@ -149,9 +149,7 @@ def _call(record: dict[str, Any]) -> tuple[ToolCall, Label | None]:
         target=target,
         metadata=metadata or {},
         route=_route(as_object(record.get("route"))),
-        slots=tuple(_slot(as_object(one)) for one in slots if as_object(one).get("basis") == "recorded")
-        if slots
-        else None,
+        slots=_slots(slots or []),
         copy_of=as_text(record.get("copy_of")),
         problem=problem,
     )
@@ -174,6 +172,11 @@ def _route(record: dict[str, JsonValue]) -> Route | None:
     t1, gap, floor = thresholds
     chosen = standard if t1 is None or gap is None or floor is None else Thresholds(t1, gap, floor)
     return Route("recorded", as_text(record.get("intent")) or "", tuple(candidates), decision, chosen)
+
+
+def _slots(listed: list[JsonValue]) -> tuple[Slot, ...] | None:
+    recorded = tuple(_slot(as_object(one)) for one in listed if as_object(one).get("basis") == "recorded")
+    return recorded or None
 
 
 def _slot(record: dict[str, JsonValue]) -> Slot:

@@ -37,7 +37,13 @@ def loaded(arguments: list[str], stdin: str = "") -> set[str]:
 
 @pytest.mark.parametrize(
     "command",
-    [["--version"], ["calls", "{}", "--jsonl"], ["classify"], ["sessions", "{}", "--json"], ["stores", "{}", "--json"]],
+    [
+        ["--version"],
+        ["calls", "{}", "--jsonl", "--no-infer"],
+        ["classify"],
+        ["sessions", "{}", "--json"],
+        ["stores", "{}", "--json"],
+    ],
     ids=" ".join,
 )
 def test_scripts_load_nothing_heavy(trace: Path, command: list[str]) -> None:

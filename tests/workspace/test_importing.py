@@ -97,12 +97,12 @@ def test_records_back_in_give_the_same_records(source: Source, tmp_path: Path, r
     ran = reach("calls", source.path, "--jsonl")
     file, into = tmp_path / "calls.jsonl", tmp_path / "all.db"
     file.write_text(ran.out, encoding="utf-8")
-    before = [json.loads(line) for line in ran.out.split("\n") if line]
+    before = reach("calls", source.path, "--jsonl", "--no-infer").records
     if not before:
         return
-    assert holds_records(file)
+    assert holds_records(file)  # with inferred routes and slots, which are not taken in as recorded ones
     assert reach("import", file, "--into", into).code == 0
-    after = {record["call_key"]: record for record in reach("calls", into, "--jsonl").records}
+    after = {record["call_key"]: record for record in reach("calls", into, "--jsonl", "--no-infer").records}
     for record in before:
         other = after.pop(record["call_key"])
         for name in ("store", "path"):

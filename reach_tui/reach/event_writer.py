@@ -27,12 +27,15 @@ class EventWriter(NativeWriter):
         """Up to which byte a segment is written; 0 for a new one."""
         if not self._has_marks():
             return 0
-        row = self._connection().execute("SELECT applied FROM reach_queue WHERE segment = ?", (segment,)).fetchone()
+        query = "SELECT applied FROM reach_queue WHERE segment = ?"
+        with self._faults():
+            row = self._connection().execute(query, (segment,)).fetchone()
         return int(row[0]) if row else 0
 
     def _has_marks(self) -> bool:
         query = "SELECT 1 FROM sqlite_master WHERE name = 'reach_queue'"
-        return self._connection().execute(query).fetchone() is not None
+        with self._faults():
+            return self._connection().execute(query).fetchone() is not None
 
     def write(self, found: Iterable[Record | int], segment: str, end: int) -> None:
         """Write records and the mark `end`: all of it or nothing. Numbers stand for lines that were no records."""

@@ -181,9 +181,11 @@ class EventLog:
             try:
                 writer = stack.enter_context(EventWriter(self.path))
                 self._recover(writer)
-            except ReachError as error:
+            except Exception as error:  # noqa: BLE001 - handed to the opener, who waits for it
                 with self._state:
-                    self._trouble = error
+                    self._trouble = (
+                        error if isinstance(error, ReachError) else StoreError(f"cannot be opened ({error})", self.path)
+                    )
                     self._state.notify_all()
                 return
             with self._state:
@@ -194,8 +196,8 @@ class EventLog:
                 patience = self._interval_s
                 try:
                     self._write_all(writer)
-                except (StoreError, OSError) as error:
-                    what = error.line() if isinstance(error, StoreError) else f"{self.path}: {error}"
+                except Exception as error:  # noqa: BLE001 - told, and tried again: the thread must not end with a queue
+                    what = error.line() if isinstance(error, ReachError) else f"{self.path}: {error!r}"
                     _log.warning("%s; the events stay in the queue", what)
                     patience = _PATIENCE_S
                 if closing:

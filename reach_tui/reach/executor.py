@@ -189,10 +189,10 @@ class Executor:
         while True:
             began = self._now()
             answer, token = await self._one(spec, params, user, key, lease)
-            if answer.error_type == "budget_exhausted" and last is not None:
-                return _failure(
-                    spec, last, sent
-                )  # why there was need of another try says more than that it found no time
+            refused = not answer.sent and answer.error_type not in (None, "network")
+            if last is not None and refused:
+                # Why another try was needed says more than what kept it from being sent: time, breaker, limit.
+                return _failure(spec, last, sent)
             last = answer
             sent = sent or answer.sent
             took = (self._now() - began) * 1000

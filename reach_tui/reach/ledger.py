@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from reach_tui.base.errors import ReachError
 from reach_tui.base.jsonio import JsonValue
 from reach_tui.model import Candidate, Result, Route, Slot, ToolCall
 from reach_tui.native.event import Event
@@ -14,6 +16,8 @@ from reach_tui.reach.executor import Outcome
 from reach_tui.reach.feedback import cut
 from reach_tui.reach.filters import Left
 from reach_tui.reach.slots import Filling
+
+_log = logging.getLogger("reach_tui.reach")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +120,7 @@ class Ledger:
                 detail=detail,
             )
         )
-        self.record(done, events)
+        self._record_end(done, events)
 
     def end_early(self, call: ToolCall, error_type: str) -> None:
         """Record a call that was cancelled, or broken off by a fault of this side."""
@@ -126,7 +130,7 @@ class Ledger:
         event = self.event(
             "execute", call.key, error_type=error_type, retryable=error_type == "cancelled", duration_ms=took, at=now
         )
-        self.record(done, [event])
+        self._record_end(done, [event])
 
     def event(
         self,
@@ -176,6 +180,13 @@ class Ledger:
             detail=why,
         )
         self.record(None, [event])
+
+    def _record_end(self, call: ToolCall, events: list[Event]) -> None:
+        """What was done is done: a record that cannot be kept must neither hide the answer nor stop a cancellation."""
+        try:
+            self.record(call, events)
+        except ReachError as error:
+            _log.error("the end of call %s is not recorded: %s", call.key, error.line())
 
     def record(self, call: ToolCall | None, events: list[Event]) -> None:
         """Hand rows to whoever records."""

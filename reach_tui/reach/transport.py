@@ -114,15 +114,19 @@ class HttpTransport:
         self, endpoint: HttpEndpoint, params: Mapping[str, JsonValue], token: Secret | None, key: str, redact: Redact
     ) -> Answer:
         """One request. `key` goes along as `Idempotency-Key`. The caller bounds the time; cancellation passes."""
+        try:
+            client = self.client()
+        except UsageError as error:
+            return Answer(error_type="dependency_missing", detail=error.line(), sent=False)
         import httpx
 
-        request = _request(self.client(), endpoint, params, key)
+        request = _request(client, endpoint, params, key)
         if isinstance(request, Answer):
             return request
-        if token is not None:
-            request.headers["Authorization"] = f"Bearer {token.reveal()}"
+        if token is not None and not _authorised(request, token):
+            return Answer(error_type="auth_denied", detail="not sent: the token cannot stand in a header", sent=False)
         try:
-            response = await self.client().send(request, stream=True)
+            response = await client.send(request, stream=True)
             try:
                 body, whole = await _read(response)
             finally:
@@ -194,6 +198,15 @@ def _request(
         return client.build_request(endpoint.method, url, content=dumps(rest).encode(), headers=headers)
     except (httpx.InvalidURL, ValueError, TypeError) as error:
         return Answer(error_type="invalid_param", detail=f"{type(error).__name__}: {error}", sent=False)
+
+
+def _authorised(request: httpx.Request, token: Secret) -> bool:
+    """Put the token into the header; False where it has characters that none may have."""
+    value = token.reveal()
+    if not value.isascii() or not value.isprintable():
+        return False
+    request.headers["Authorization"] = f"Bearer {value}"
+    return True
 
 
 def _query(value: JsonValue) -> str | list[str]:

@@ -347,3 +347,17 @@ def test_power_safe_flushes_every_record(tmp_path: Path, monkeypatch: pytest.Mon
     with EventLog(tmp_path / "a.db", power_safe=True) as log:
         make_call(log)
     assert len(flushed) == 3  # the session, the call's begin, its end
+
+
+def test_what_is_no_native_database_is_refused_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "notes.db"
+    with closing(open_owned(path)) as other:
+        other.execute("CREATE TABLE notes (text)")
+    with pytest.raises(StoreError, match="not a native"):
+        EventLog(path)
+    (tmp_path / "text.db").write_text("not a database at all, but long enough to be looked at " * 20)
+    with pytest.raises(StoreError):
+        EventLog(tmp_path / "text.db")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError):
+        EventLog(tmp_path / "file" / "a.db")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import sys
 import threading
 import time
 from collections.abc import Mapping
@@ -360,6 +361,23 @@ async def test_a_function_gets_the_secret_where_it_asks_for_it() -> None:
     assert "function-secret" not in repr(raising)
 
 
+@pytest.mark.parametrize("value", ["line\nbreak-secret", "nicht-ascii-é-secret", "nul\x00secret"])
+async def test_a_token_that_fits_in_no_header_is_neither_sent_nor_shown(value: str) -> None:
+    async with serving(lambda _: say({})) as server:
+        found = await once(tool(url=server.url, auth_type="service_token"), auth=issuing(value)[0])
+        assert fault(found) == "auth_denied"
+        assert server.requests == []
+        assert "secret" not in repr(found)
+
+
+async def test_without_httpx_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    found = await once(tool(url="http://127.0.0.1:1/"))
+    assert fault(found) == "dependency_missing"
+    assert found.failure is not None
+    assert "reach-tui[reach]" in found.failure.detail
+
+
 # Limits, breaker, budget
 
 
@@ -406,6 +424,15 @@ async def test_the_breaker_opens_after_five_and_probes_after_thirty_seconds() ->
     clock.ahead(30)
     assert (await executor.execute(spec, {})).ok
     assert executor.breakers.blocked() == frozenset()
+
+
+async def test_a_breaker_that_opens_between_two_tries_hides_no_cause() -> None:
+    clock = Clock()
+    breakers = Breakers(now=clock)
+    executor = Executor({"query_refund": _raising(TimeoutError())}, breakers=breakers, now=clock, sleep=clock.sleep)
+    found = [await executor.execute(tool(), {}) for _ in range(3)]
+    assert [fault(one) for one in found] == ["timeout", "timeout", "upstream_5xx"]
+    assert [len(one.tries) for one in found] == [3, 2, 0], "five in a row, then nothing is sent"
 
 
 @pytest.mark.parametrize("error_type", ["not_found", "auth_denied", "invalid_param", "rate_limited"])

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reach_tui.base.errors import UsageError
+from reach_tui.base.errors import StoreUnreadable, UsageError
 from reach_tui.base.jsonio import JsonValue
 from reach_tui.base.sqlite import reading
 from reach_tui.model import Candidate, Route, Session, StepKind, ToolCall
@@ -271,6 +271,28 @@ async def test_a_fault_of_a_replaced_executor_is_recorded_and_raised() -> None:
     with pytest.raises(ZeroDivisionError):
         await reach.ask("x", Asking("s")).run()
     assert kept.steps[-1] == ("execute", None, "tool_internal")
+
+
+async def test_an_end_that_cannot_be_recorded_hides_no_answer(caplog: pytest.LogCaptureFixture) -> None:
+    class Full(Kept):
+        def record(self, call: ToolCall | None, events: Iterable[Event]) -> None:
+            if call is not None and call.status != "running":
+                raise StoreUnreadable("the event queue cannot be written", "a.db")
+            super().record(call, events)
+
+    async def hangs() -> None:
+        await asyncio.sleep(60)
+
+    registry = ToolList([tool("a", side_effect="write", idempotent=False, timeout_ms=60_000)])
+    reach = Reach(registry, Scores(("a", 0.9)), Executor({"a": fine}), events=Full())
+    assert (await reach.ask("x", Asking("s")).run()).ok
+    assert "is not recorded" in caplog.text
+    hanging = Reach(registry, Scores(("a", 0.9)), Executor({"a": hangs}), events=Full())
+    task = asyncio.create_task(hanging.ask("x", Asking("s")).run())
+    await asyncio.sleep(0.01)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
 
 
 async def test_without_slots_and_events_and_with_a_router_that_waits() -> None:

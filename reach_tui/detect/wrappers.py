@@ -113,7 +113,8 @@ _TAIL_LINE_LIMIT = 400
 _TAIL_LETTERS = frozenset("]>)0123456789es.")  # a mark ends in one of these: most texts are settled by that
 _TAIL_WINDOW = 400
 _TIMED_OUT = re.compile(
-    r"(?:terminated command after exceeding timeout|^Command (?:exceeded timeout|timed out))[^\n]*\s*(?:</\w+>\s*)?\Z",
+    r"(?:terminated command after exceeding timeout|^Command (?:exceeded timeout|timed out)"
+    r"|^\[The command timed out after )[^\n]*\s*(?:</\w+>\s*)?\Z",
     re.M,
 )
 

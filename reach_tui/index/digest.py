@@ -43,6 +43,8 @@ class Kind(NamedTuple):
     category: str | None
     subcategory: str | None
     rule: str | None
+    confidence: float = 0.0
+    """Of the verdict, 0..1, in thousandths."""
 
     @property
     def hidden(self) -> bool:
@@ -152,7 +154,7 @@ def _kind(call: Glance, verdict: Verdict) -> tuple[object, ...]:
     failed, rule = verdict.failed, verdict.rule
     return (
         call.tool, call.target, call.flagged, failed, failed is None and rule is not None, call.copy_of is not None,
-        verdict.category, verdict.subcategory, rule,
+        verdict.category, verdict.subcategory, rule, round(verdict.confidence, 3),
     )  # fmt: skip
 
 

@@ -117,7 +117,7 @@ def test_every_call_is_kept_with_its_verdict(tmp_path: Path, name: str) -> None:
         verdict = engine.judge(one)
         kind = Kind(
             one.tool, one.target, one.flagged, verdict.failed, verdict.soft, one.copy_of is not None,
-            verdict.category, verdict.subcategory, verdict.rule,
+            verdict.category, verdict.subcategory, verdict.rule, round(verdict.confidence, 3),
         )  # fmt: skip
         expected.append(CallRow(one.session_id, one.key, kind))
     assert rows(path) == sorted(expected, key=lambda row: (row.session_id, row.key))

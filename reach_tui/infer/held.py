@@ -178,7 +178,8 @@ class Files:
         kind, paths = access(call, self.folder)
         arguments = as_object(call.arguments)
         if kind == READ and len(paths) == 1:
-            yield paths[0], all(arguments.get(name) is None for name in _PARTIAL)
+            cut = call.metadata.get("truncated") is True
+            yield paths[0], not cut and all(arguments.get(name) is None for name in _PARTIAL)
         elif kind is None:
             command = as_text(arguments.get("command")) or as_text(arguments.get("cmd")) or ""
             found = _SHELL_READ.search(command[:2000])

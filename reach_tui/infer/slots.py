@@ -166,11 +166,14 @@ class SlotIndex:
             return COMPOSED
         if kind is Kind.OLD_TEXT:
             change = asked.get(leaf.name)
-            return self._old_text(call, change, text) if change is not None else COMPOSED
+            return self._old_text(call, change, text, asked.values()) if change is not None else COMPOSED
         return self._seeker.find(text, kind, schema, call, new=new)
 
-    def _old_text(self, call: ToolCall, change: Change, text: str) -> Provenance:
+    def _old_text(self, call: ToolCall, change: Change, text: str, together: Iterable[Change]) -> Provenance:
         standing = self._files.standing(change, call.step)
+        if standing.word != "held" and _made_before(change, together):
+            label = f"step {call.step} · {call.shown_tool}"
+            return Provenance("argument", self._weights.argument, label, None, 1)
         if standing.word != "unseen":
             return self._standing(standing, every=change.every)
         found = self._seeker.find(text, Kind.PHRASE, {}, call)
@@ -225,13 +228,16 @@ class SlotIndex:
             return []
         slots: list[Slot] = []
         known: set[str] = set()
-        for number, change in enumerate(changes(call, self.folder), 1):
+        every = changes(call, self.folder)
+        for number, change in enumerate(every, 1):
             if change.path not in known and not change.whole:
                 known.add(change.path)
                 found = self._seeker.find(change.path, Kind.PATH, {}, call)
                 slots.append(_slot(f"{patch[0]}[{change.path[-_SHOWN:]}]", change.path, found))
             if change.old is not None:
-                slots.append(_slot(f"{patch[0]}[hunk {number}]", change.old, self._old_text(call, change, change.old)))
+                slots.append(
+                    _slot(f"{patch[0]}[hunk {number}]", change.old, self._old_text(call, change, change.old, every))
+                )
         return slots
 
     def _broken(self, call: ToolCall) -> Slot:
@@ -273,6 +279,16 @@ def _counts(slot: Slot, names: frozenset[str] | None) -> bool:
         return True
     root = slot.name.split("[", 1)[0].split(".", 1)[0]
     return slot.name in names or root in names
+
+
+def _made_before(change: Change, together: Iterable[Change]) -> bool:
+    """True if an earlier change of the same call puts in what this one replaces."""
+    for one in together:
+        if one is change:
+            return False
+        if one.path == change.path and change.old and change.old in one.new:
+            return True
+    return False
 
 
 def _gaps(call: ToolCall, schema: Mapping[str, JsonValue] | None) -> Iterator[Slot]:

@@ -16,6 +16,7 @@ USER, RESULT, ARGUMENT, ASSISTANT = "user", "result", "argument", "assistant"
 MOST_HITS = 256
 """Texts that are given for one value."""
 _TOGETHER = 100  # ms between the starts of calls that were sent together
+_ECHOED = 50  # arguments of a failed call that its result may repeat
 _MOST_TOKENS = 24  # tokens of a value that choose where it is looked for
 _MASK = str.maketrans("0123456789", "9999999999")
 _LETTERS = re.compile(r"[A-Za-z]")
@@ -94,7 +95,7 @@ class Sources:
             began, ended = call.started_at, None
             if began is not None and call.duration_ms is not None:
                 ended = began + call.duration_ms
-            echo = frozenset(one for one in arguments if len(one) <= 4096) if failed else frozenset()
+            echo = frozenset(one for one in arguments[:_ECHOED] if len(one) <= 4096) if failed else frozenset()
             forms = comparable(call.result.text)
             self._add(Text(step.number, step.turn, RESULT, label, forms, began, ended, echo, failed is True))
 

@@ -16,7 +16,7 @@ _GUTTER = re.compile(r"[ \t]*(\d{1,7})(→|\t|\||:|  )")
 _MAYBE_GUTTER = re.compile(r"(?m)^[ \t]*\d{1,7}(?:→|\t|\||:|  )")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([nrtbf\"\\/]))")
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", '"': '"', "\\": "\\", "/": "/"}
-_TRAILING = re.compile(r"[ \t\r]+(?=\n|\Z)")
+_TRAILING = re.compile(r"(?<![ \t\r])[ \t\r]++(?=\n|\Z)")  # begins only where a run begins: linear
 _TOKEN = re.compile(r"[a-z0-9_]+|[^\W\x00-\x7f]+")
 _WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 

@@ -241,7 +241,10 @@ def _object(
 
 def received(value: JsonValue) -> str:
     """A value as it is shown in a fault: its JSON, cut."""
-    text = dumps(value[: 2 * _SHOWN] if isinstance(value, str) else value)
+    try:
+        text = dumps(value[: 2 * _SHOWN] if isinstance(value, str) else value)
+    except RecursionError:
+        text = f"{type(value).__name__}, nested too deep to show"
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 

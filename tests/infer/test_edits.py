@@ -142,6 +142,17 @@ def test_several_edits_in_one_call() -> None:
     assert "STALE" in story.slots("edit", path="src/cart.py", edits=edits)["edits[0].oldText"].note
 
 
+def test_an_edit_may_build_on_the_one_before_it_in_the_call() -> None:
+    edits: list[JsonValue] = [
+        {"oldText": "sum(items)", "newText": "fancy_total(items)"},
+        {"oldText": "fancy_total(items)", "newText": "total(items)"},
+    ]
+    slots = reading().slots("edit", path="src/cart.py", edits=edits)
+    assert (slots["edits[1].oldText"].source, slots["edits[1].oldText"].confidence) == ("argument", DEFAULT.argument)
+    backwards = reading().slots("edit", path="src/cart.py", edits=edits[::-1])
+    assert backwards["edits[0].oldText"].confidence == DEFAULT.absent
+
+
 PATCH = """*** Begin Patch
 *** Update File: src/cart.py
 @@

@@ -58,9 +58,9 @@ def test_deep_and_broken_arguments() -> None:
     "text",
     [
         "x = 1\n" * 350_000, "a" * 2_000_000, "/" * 2_000_000, "\\u00e9" * 330_000, "1\t" * 1_000_000, "{" * 2_000_000,
-        "退款" * 1_000_000, "a/b." * 500_000,
+        "退款" * 1_000_000, "a/b." * 500_000, " " * 2_000_000 + "x", "\r" * 2_000_000,
     ],
-    ids=["lines", "one word", "slashes", "escapes", "numbers", "braces", "wide", "paths"],
+    ids=["lines", "one word", "slashes", "escapes", "numbers", "braces", "wide", "paths", "blanks", "returns"],
 )  # fmt: skip
 @pytest.mark.timeout(60)
 def test_results_of_two_megabytes_are_linear(text: str) -> None:

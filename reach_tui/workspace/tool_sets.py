@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from reach_tui.detect.engine import Engine
     from reach_tui.reach.problems import Problem
 
-NEWEST = 5_000
+NEWEST = 2_000
 """Calls of a trace, newest sessions first, that are looked through for the names of tools."""
 _UNKNOWN = "unknown_tool"  # of the failure taxonomy
 

@@ -71,7 +71,9 @@ COMMANDS: tuple[Command, ...] = (
     Command("report", "R", "the report on all that is open", "Go", (SESSIONS,), "report"),
     Command("compare", "c", "compare with what was before", "Go", (REPORT,), "compare"),
     Command("export", "x", "write the report to a file", "Go", (REPORT, COMPARE), "export"),
-    Command("back", "escape,q", "back; on the first screen q quits", "Go"),
+    Command("back", "escape,q", "back", "Go", tuple(screen for screen in EVERYWHERE if screen != SESSIONS)),
+    Command("clear", "escape", "leave the filter, and clear it", "Go", (SESSIONS,)),
+    Command("leave", "q", "quit", "Go", (SESSIONS,)),
     Command("next-panel", "tab", "next panel", "Go", (SESSION,)),
     Command("unfold", "right", "unfold sub-agents or repeats", "Go", (SESSIONS, SESSION)),
     Command("fold", "left", "fold them again", "Go", (SESSIONS, SESSION)),
@@ -149,3 +151,17 @@ def help_rows(screen: str, keys: Mapping[str, str]) -> Iterable[tuple[str, str, 
     """(group, keys, help) of every command of a screen, with the keys in force."""
     for command in commands_for(screen):
         yield command.group, shown_keys(keys.get(command.id, command.keys)), command.help
+
+
+def key_table() -> str:
+    """The commands as the Markdown table of docs/screens.md: `python -m reach_tui.tui.commands`."""
+    rows = ["| keys | does | where | id |", "|---|---|---|---|"]
+    for command in COMMANDS:
+        keys = " ".join(f"`{_shown_key(key.strip())}`" for key in command.keys.split(","))
+        where = "everywhere" if command.screens == EVERYWHERE else ", ".join(command.screens)
+        rows.append(f"| {keys} | {command.help} | {where} | `{command.id}` |")
+    return "\n".join(rows) + "\n"
+
+
+if __name__ == "__main__":
+    print(key_table(), end="")

@@ -150,7 +150,12 @@ class SessionsScreen(CountedSessions):
             self._moved = True
             self.app.push_screen(SessionScreen(row.source, row.judged, several=len(self.sources) > 1))
 
-    def action_back(self) -> None:
+    def action_clear(self) -> None:
+        """Escape never quits: it is pressed once too often too easily."""
+        self.close_filter(clear=True)
+
+    def action_leave(self) -> None:
+        """Leave the filter, if one is open; else quit."""
         if not self.close_filter(clear=True):
             self.app.exit(0)
 

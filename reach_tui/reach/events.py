@@ -212,9 +212,9 @@ class EventLog:
         for path, unlock in leftovers(self.path):
             try:
                 self._write_segment(writer, path, count=False)
-                path.unlink(missing_ok=True)
             finally:
                 unlock()
+            path.unlink(missing_ok=True)
         writer.forget_marks(lambda name: not (self._journal.folder / name).exists())
 
     def _write_all(self, writer: EventWriter) -> None:

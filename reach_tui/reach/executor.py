@@ -259,7 +259,11 @@ class Executor:
         if spec.rate_limit is None:
             return None
         longest_s = min(lease.left_ms, spec.timeout_ms) / 1000
-        grant = await self.limiter.take(spec.name, spec.rate_limit.qps, spec.rate_limit.burst, longest_s)
+        try:
+            grant = await self.limiter.take(spec.name, spec.rate_limit.qps, spec.rate_limit.burst, longest_s)
+        except Exception as error:  # noqa: BLE001 - a limiter that is to fail closed: nothing is sent, and it says why
+            detail = f"not sent: the rate limiter is away ({type(error).__name__})"
+            return Answer(error_type="rate_limited", detail=detail, sent=False)
         if not grant.granted:
             detail = f"not sent: more than {spec.rate_limit.qps:g} calls a second"
             return Answer(error_type="rate_limited", detail=detail, retry_after_ms=grant.wait_s * 1000, sent=False)
@@ -283,7 +287,7 @@ class Executor:
                 endpoint = None if isinstance(spec.endpoint, HttpEndpoint) else spec.endpoint
                 try:
                     function = self.callables.find(spec.name, endpoint)
-                except (ImportError, AttributeError) as error:
+                except Exception as error:  # noqa: BLE001 - importing a module runs it
                     return Answer(
                         error_type="dependency_missing", detail=f"{type(error).__name__}: {error}", sent=False
                     )

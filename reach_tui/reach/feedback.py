@@ -142,7 +142,7 @@ def received(value: JsonValue) -> str:
     if isinstance(value, list):
         return f"a list of {len(value)}"
     if isinstance(value, dict):
-        return f"an object with {', '.join(map(str, list(value)[:8])) or 'nothing'}"
+        return f"an object with {cut(', '.join(map(str, list(value)[:8])), 100) or 'nothing'}"
     return cut(repr(value), 60)
 
 

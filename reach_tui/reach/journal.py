@@ -23,6 +23,7 @@ SEGMENT_BYTES = 4_000_000
 """A segment is closed at this size, so that what is written to the database can be removed."""
 
 SUFFIX = ".queue"
+_APPENDING = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_BINARY", 0)
 
 Unlock: TypeAlias = Callable[[], None]
 
@@ -129,7 +130,7 @@ class Journal:
         while True:
             self._number += 1
             path = self.folder / f"{self._name}-{self._number:06d}{SUFFIX}"
-            file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
+            file = os.open(path, _APPENDING, 0o600)
             if (unlock := lock(path)) is not None:
                 break
             os.close(file)  # another process that begins now has taken it for a dead one's: it is empty, let it go
@@ -155,10 +156,10 @@ class Journal:
     def remove(self, path: Path) -> None:
         """Remove a segment whose records all stand in the database."""
         with self._lock:
-            path.unlink(missing_ok=True)
             if path in self.segments:
                 self.segments.remove(path)
-            self._unlocks.pop(path, lambda: None)()
+            self._unlocks.pop(path, lambda: None)()  # first: Windows removes no open file
+            path.unlink(missing_ok=True)
 
     def close(self) -> None:
         """Append no more. Segments that are left are taken over by whoever opens the database next."""

@@ -72,7 +72,7 @@ def _violations(spec: ToolSpec, error: jsonschema_rs.ValidationError) -> list[Vi
 
 def _words(facts: Mapping[str, Any]) -> str:
     values = [value for fact in facts.values() for value in (fact if isinstance(fact, list) else [fact])]
-    return ", ".join(map(str, values))
+    return cut(", ".join(map(str, values)))
 
 
 def _join(path: str, name: object) -> str:

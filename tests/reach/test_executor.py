@@ -21,6 +21,7 @@ from reach_tui.reach.breaker import Breakers
 from reach_tui.reach.budget import ChainBudget
 from reach_tui.reach.executor import Executor, Outcome
 from reach_tui.reach.feedback import UNKNOWN_STATE
+from reach_tui.reach.rate_limit import Grant
 from reach_tui.reach.spec import RateLimit, RetryPolicy, ToolSpec
 from reach_tui.reach.transport import Answer, ToolFault, retry_after_ms
 from tests.reach.clocks import ORDER_SCHEMA, Clock, tool
@@ -424,6 +425,19 @@ async def test_the_breaker_opens_after_five_and_probes_after_thirty_seconds() ->
     clock.ahead(30)
     assert (await executor.execute(spec, {})).ok
     assert executor.breakers.blocked() == frozenset()
+
+
+async def test_a_limiter_that_fails_closed_sends_nothing() -> None:
+    class Away:
+        async def take(self, tool: str, qps: float, burst: int, longest_wait_s: float) -> Grant:
+            raise ConnectionError("redis at 10.0.0.9")
+
+    executor = Executor({"query_refund": lambda: 1}, limiter=Away())
+    found = await executor.execute(tool(rate_limit=RateLimit(qps=1)), {})
+    assert fault(found) == "rate_limited"
+    assert found.failure is not None
+    assert not found.failure.sent
+    assert "10.0.0.9" not in found.failure.detail
 
 
 async def test_a_breaker_that_opens_between_two_tries_hides_no_cause() -> None:

@@ -32,7 +32,7 @@ from reach_tui.reach.router import ANYBODY, Router, Routing
 from reach_tui.reach.slots import SlotFiller
 from reach_tui.reach.spec import SlotSource, ToolSpec
 from reach_tui.reach.transport import ToolFault
-from tests.reach.clocks import ORDER_SCHEMA, tool
+from tests.reach.clocks import ORDER_SCHEMA, Clock, tool
 
 ORDER = "1000200030004001"
 
@@ -324,17 +324,21 @@ async def test_given_values_are_never_replaced() -> None:
 
 
 async def test_the_chains_budget_holds_over_several_asks() -> None:
+    clock = Clock()
+
     async def slow(**_: Any) -> str:
-        await asyncio.sleep(0.06)
+        clock.ahead(0.06)
         return "ok"
 
-    reach, kept = layer(Scores(("a", 0.9)), {"a": slow}, [tool("a", timeout_ms=1_000, idempotent=False)])
-    asking = Asking("s", budget=ChainBudget(200))
-    results = [await reach.ask("x", asking).run() for _ in range(5)]
-    kinds = [one.outcome.failure.error_type if one.outcome.failure else "none" for one in results]
-    assert kinds[:2] == ["none", "none"]
-    assert kinds[-1] == "budget_exhausted"
-    assert sum(call.duration_ms or 0 for call in kept.calls.values()) < 250
+    kept = Kept()
+    executor = Executor({"a": slow}, now=clock, sleep=clock.sleep)
+    reach = Reach(ToolList([tool("a", idempotent=False)]), Scores(("a", 0.9)), executor, events=kept)
+    asking = Asking("s", budget=ChainBudget(150, now=clock))  # the steps may take 120 ms
+    results = [await reach.ask("x", asking).run() for _ in range(4)]
+    assert [one.outcome.failure.error_type if one.outcome.failure else "none" for one in results] == [
+        "none", "none", "budget_exhausted", "budget_exhausted",
+    ]  # fmt: skip
+    assert sum(call.duration_ms or 0 for call in kept.calls.values()) == 120
 
 
 @settings(max_examples=15, deadline=None)

@@ -28,6 +28,7 @@ from reach_tui.stores.opencode_v2 import model_name, tell_row
 from reach_tui.stores.reader import FIRST_PAGE, Recognition, Told, Trouble, told
 
 _SESSIONS_AT_ONCE = 20
+_SCANNED_AT_ONCE = 50
 _MESSAGES_AT_ONCE = 200
 _SESSION_COLUMNS = (
     "id", "parent_id", "title", "directory", "version", "model", "agent", "tokens_input", "tokens_output", "revert",
@@ -141,8 +142,8 @@ class OpencodeReader:
 
     def scan(self, session_ids: Sequence[str]) -> Iterator[Told]:
         """What counts of each session: `step` of its calls is 0, and `visible` says nothing."""
-        for start in range(0, len(session_ids), _SESSIONS_AT_ONCE):
-            some = session_ids[start : start + _SESSIONS_AT_ONCE]
+        for start in range(0, len(session_ids), _SCANNED_AT_ONCE):
+            some = session_ids[start : start + _SCANNED_AT_ONCE]
             with reading(self.path) as connection:
                 exact = set(some) - scannable(connection, some)
             rest = Scan([name for name in some if name not in exact])

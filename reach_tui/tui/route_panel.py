@@ -87,6 +87,8 @@ def route_brief(route: Route | None, width: int) -> Line:
     if route is None:
         return padded([("route  ", "dim"), ("not recorded by this store", "dim")], width)
     shown = "  ".join(f"{one_line(one.name)} {one.score:.2f}" for one in route.candidates[:3]) or "no candidate"
+    other = route.chosen if route.rank != 1 else None
+    chosen = f"  chose {one_line(other.name)} {other.score:.2f}" if other else ""
     return padded(
         [
             ("route  ", "dim"),
@@ -94,6 +96,7 @@ def route_brief(route: Route | None, width: int) -> Line:
             ("  → ", "dim"),
             (one_line(route.decision), "title"),
             (f"  {route.basis}", "dim"),
+            (chosen, "key"),
         ],
         width,
     )

@@ -54,6 +54,11 @@ def test_a_tool_outside_the_candidates_has_a_row_of_its_own() -> None:
     assert "place 7" in rows[5]
 
 
+def test_one_line_says_the_same_in_short() -> None:
+    assert shown([route_brief(route(), 80)])[0].rstrip() == "route  read 0.82  edit 0.41  → execute  inferred"
+    assert shown([route_brief(route(chosen=BASH, rank=7), 80)])[0].rstrip().endswith("inferred  chose bash 0.10")
+
+
 def test_reasons_and_tools_that_left_are_in_the_full_view_only() -> None:
     one = route(dropped=(Candidate("write", 0.0, "the session is read-only"),))
     assert not any("words:" in row or "left" in row for row in shown(route_lines(one, 80, UNICODE)))

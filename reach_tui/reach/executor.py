@@ -228,7 +228,7 @@ class Executor:
         self, spec: ToolSpec, params: Mapping[str, JsonValue], user: str | None, key: str, lease: Lease
     ) -> tuple[Answer, Secret | None]:
         """One try: breaker, rate limit and token first, then the call within its time."""
-        if lease.left_ms <= 0:
+        if lease.left_ms < 1:
             detail = "not sent: nothing is left of the chain's time"
             return Answer(error_type="budget_exhausted", detail=detail, sent=False), None
         permit = self.breakers.of(spec.name).acquire()

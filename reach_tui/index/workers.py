@@ -1,9 +1,9 @@
 """Digests made in several processes: for a store of many calls, on a machine with more than one core.
 
-Each worker is a Python process of its own (`python -m reach_tui.index.workers`) at low priority, with a reader and an
-engine of its own. Over its pipes go the rules, then a few sessions at a time, and digests come back; whoever asked
-writes them. A worker whose parent is gone, however it went, ends at once: its input has ended. Whatever goes wrong with
-a worker costs time only, since the sessions it still had are judged here.
+Each worker is a Python process of its own at low priority, with a reader and an engine of its own. Over its pipes go
+the rules, then a few sessions at a time, and digests come back; whoever asked writes them. A worker whose parent is
+gone, however it went, ends at once: its input has ended. Whatever goes wrong with a worker costs time only, since the
+sessions it still had are judged here.
 """
 
 from __future__ import annotations
@@ -40,6 +40,9 @@ MOST = 4
 _MEMORY = 1 << 30  # bytes of address space: a worker that wants more ends, and its sessions are judged here
 _PIECES = 8  # for each worker from the sessions of one request
 _LENGTH = 4  # bytes before each message
+_ROOT = Path(__file__).resolve().parents[2]
+_START = "import sys; sys.path.append(sys.argv.pop()); from reach_tui.index.workers import main; sys.exit(main())"
+"""With `-P`, unlike `-m`: nothing is imported from the folder one happens to stand in, which may be anybody's."""
 _FAULTS = (OSError, EOFError, ValueError, msgspec.MsgspecError)
 
 
@@ -148,9 +151,11 @@ class _Worker:
     """The parent's end of one worker. Raises `OSError` where none can be started."""
 
     def __init__(self, hello: bytes) -> None:
-        command = [sys.executable, "-m", "reach_tui.index.workers"]
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            [sys.executable, "-P", "-c", _START, os.fspath(_ROOT)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
         )
         self._lock = threading.Lock()  # a request that was given up may still be answered
         self.alive = True
@@ -255,7 +260,3 @@ def main() -> int:
     except (*_FAULTS, ReachError, MemoryError):
         return 1
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -116,6 +116,17 @@ def test_rules_of_the_parent_are_used(reader: Reader) -> None:
     assert found != {one.session_id: one for one in digests(reader, engine, sessions)}
 
 
+def test_nothing_is_imported_from_the_current_folder(
+    reader: Reader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("queue", "resource", "msgspec", "re2"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit(1)")
+    monkeypatch.chdir(tmp_path)
+    with Workers(2, alone=0, large=0) as workers:
+        assert len(ask(workers, reader, list(reader.sessions()))) == 40
+        assert len(workers.processes) == 2
+
+
 PARENT = """
 import sys, time
 from pathlib import Path

@@ -341,6 +341,57 @@ async def test_the_chains_budget_holds_over_several_asks() -> None:
     assert sum(call.duration_ms or 0 for call in kept.calls.values()) == 120
 
 
+BEHAVIOURS = ["fine", "timeout", "network", "rate_limited", "auth_denied", "upstream_5xx", "raises", "hang", "absent"]
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(st.sampled_from(BEHAVIOURS), min_size=3, max_size=3),
+    st.lists(st.sampled_from([0.99, 0.95, 0.8, 0.78, 0.6, 0.3]), min_size=3, max_size=3),
+    st.integers(1, 8),
+    st.sampled_from([None, 0.005]),
+)
+def test_a_write_is_done_once_over_all_candidates(
+    behaviours: list[str], scores: list[float], asks: int, cancel_after: float | None
+) -> None:
+    """One ask leads to one sending at most, whichever of the candidates fails how, with breakers opening on the way."""
+    sent: Counter[int] = Counter()
+
+    def function(behaviour: str) -> Callable[..., Any]:
+        async def upstream(number: int) -> str:
+            sent[number] += 1
+            if behaviour == "hang":
+                await asyncio.sleep(60)
+            if behaviour == "raises":
+                raise ZeroDivisionError
+            if behaviour != "fine":
+                raise ToolFault(behaviour)
+            return "ok"
+
+        return upstream
+
+    names = ["a", "b", "c"]
+    chosen = dict(zip(names, behaviours, strict=True))
+    functions = {name: function(behaviour) for name, behaviour in chosen.items() if behaviour != "absent"}
+    registry = ToolList([tool(name, side_effect="write", idempotent=False, timeout_ms=10) for name in names])
+    ranked = sorted(zip(names, scores, strict=True), key=lambda one: -one[1])
+
+    async def scenario() -> None:
+        reach = Reach(registry, Scores(*ranked), Executor(functions), events=Kept())
+        for number in range(asks):
+            handle = reach.ask("x", Asking("s"))
+            if handle.tool is None:
+                handle.choose(ranked[0][0])
+            task = asyncio.create_task(handle.run({"number": number}, fallback=True))
+            if cancel_after is not None:
+                await asyncio.sleep(cancel_after)
+                task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    asyncio.run(scenario())
+    assert set(sent.values()) <= {1}
+
+
 @settings(max_examples=15, deadline=None)
 @given(
     st.lists(

@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reach_tui.reach.executor import Executor
 from reach_tui.reach.rate_limit import Grant, LocalLimiter, TokenBucket
 from reach_tui.reach.redis_limit import RedisLimiter
-from tests.reach.clocks import Clock
+from reach_tui.reach.spec import RateLimit
+from tests.reach.clocks import Clock, tool
 from tests.reach.redis_server import redis_client
 
 LIMITS = [(10.0, 3), (0.5, 1), (1000.0, 1), (3.0, 7)]
@@ -104,6 +106,24 @@ async def test_redis_shares_a_limit_between_clients_by_its_own_clock(redis: Any)
     assert 1.5 < refused.wait_s <= 2.0
     (key,) = await redis.keys("reach:limit:shared*")
     assert 0 < await redis.pttl(key) <= 11_000 + 1_000, "counters go when the bucket would be full again"
+
+
+@pytest.mark.redis
+async def test_two_executors_share_one_limit(redis: Any) -> None:
+    calls = 0
+
+    async def count() -> int:
+        nonlocal calls
+        calls += 1
+        return calls
+
+    spec = tool("shared_tool", rate_limit=RateLimit(qps=1, burst=6), timeout_ms=50)
+    executors = [Executor({"shared_tool": count}, limiter=RedisLimiter(redis)) for _ in range(2)]
+    outcomes = await asyncio.gather(*(executor.execute(spec, {}) for executor in executors * 10))
+    refused = [one.failure for one in outcomes if one.failure is not None]
+    assert (calls, len(refused)) == (6, 14)
+    assert {failure.error_type for failure in refused} == {"rate_limited"}
+    assert all(failure.retry_after_ms and not failure.sent for failure in refused)
 
 
 @pytest.mark.redis

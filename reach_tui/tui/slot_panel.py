@@ -50,12 +50,10 @@ def slot_lines(
 def _slot(slot: Slot, name_width: int, width: int, glyphs: Glyphs, *, full: bool) -> list[Line]:
     mark = mark_of(slot)
     tail = [("   –", "dim")] if slot.confidence is None else _dots(slot.confidence, glyphs)
-    matches = f" {slot.matches}×" if slot.matches else ""
-    source, origin = one_line(slot.source), one_line(slot.origin or slot.source)
-    middle = f"{source} {origin}" if slot.origin and not origin.startswith(source) else origin
     value = "" if slot.value is None else slot.value if isinstance(slot.value, str) else dumps(slot.value)
     word: Line = [(f"{mark_glyph(mark, glyphs)} {mark} ", _STYLES[mark])] if mark else []
-    left: Line = [(fit(slot.name, name_width), "title"), (" ", "text"), *word, (f"{middle}{matches} ", "dim")]
+    left: Line = [(fit(slot.name, name_width), "title"), (" ", "text"), *word]
+    left.append((f"{_origin(slot, width - width_of(left) - width_of(tail) - 1)} ", "dim"))
     left.append((one_line(value[:_MOST_VALUE]), "text"))
     lines = [spread(left, tail, width)]
     for part in slot.note.split("; ") if slot.note else ():
@@ -63,6 +61,16 @@ def _slot(slot: Slot, name_width: int, width: int, glyphs: Glyphs, *, full: bool
         rows = wrap(one_line(said), max(8, width - name_width - 1))
         lines += [[(" " * (name_width + 1), "text"), (row, "soft")] for row in (rows if full else rows[:2])]
     return lines
+
+
+def _origin(slot: Slot, room: int) -> str:
+    """Source, origin and matches; where that does not fit, the step alone, since that is what a key jumps to."""
+    source, origin = one_line(slot.source), one_line(slot.origin or slot.source)
+    middle = f"{source} {origin}" if slot.origin and not origin.startswith(source) else origin
+    forms = [f"{middle} {slot.matches}×" if slot.matches else middle, middle]
+    if slot.origin_step is not None:
+        forms += [f"{source} step {slot.origin_step}", f"step {slot.origin_step}"]
+    return next((form for form in forms if cell_len(form) <= room), forms[-1])
 
 
 def mark_glyph(mark: str, glyphs: Glyphs) -> str:

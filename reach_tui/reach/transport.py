@@ -9,6 +9,7 @@ import asyncio
 import contextvars
 import importlib
 import inspect
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -32,6 +33,8 @@ LARGEST_BODY = 2_000_000
 """Bytes of an answer that are read; the rest is not, and the answer says so."""
 MOST_THREADS = 64
 """Plain functions that run at once; one that hangs holds its thread until it ends."""
+
+_PLACE = re.compile(r"\{([A-Za-z_]\w*)\}")
 
 Function: TypeAlias = Callable[..., Any]
 
@@ -189,6 +192,9 @@ def _request(
             return Answer(error_type="invalid_param", violations=(violation,), sent=False)
         url = url.replace(f"{{{name}}}", quote(scrub_surrogates(word), safe=""))
         del rest[name]
+    if empty := _PLACE.search(url):  # values are quoted, so this one stood there before
+        violation = Violation(empty[1], "a value: it is part of the address", "nothing")
+        return Answer(error_type="invalid_param", violations=(violation,), sent=False)
     headers = {"Idempotency-Key": quote(key, safe="/:.-_ ")} if key else {}
     try:
         if endpoint.method in ("GET", "DELETE"):

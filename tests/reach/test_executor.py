@@ -65,6 +65,9 @@ async def test_a_path_cannot_be_climbed(value: str) -> None:
     async with serving(lambda _: say({})) as server:
         found = await once(tool(url=f"{server.url}/orders/{{id}}", method="GET"), {"id": value})
         assert fault(found) == "invalid_param"
+        missing = await once(tool(url=f"{server.url}/orders/{{id}}", method="GET"), {"{id}": "7"})
+        assert missing.failure is not None
+        assert missing.failure.for_model()["field"] == "id"
         assert server.requests == []
 
 

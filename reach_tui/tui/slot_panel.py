@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 MOST = 12
 """Slots shown in the inspector; the full screen shows all."""
 _MOST_VALUE = 400  # characters of a value that can ever be shown on a line
+_LEAST_VALUE = 6  # cells: less of a value says nothing
 _STYLES = {"GAP": "bad", "SCHEMA": "bad", "STALE": "hidden", "INVENTED": "soft", "AMBIGUOUS": "fair"}
 
 
@@ -53,8 +54,11 @@ def _slot(slot: Slot, name_width: int, width: int, glyphs: Glyphs, *, full: bool
     value = "" if slot.value is None else slot.value if isinstance(slot.value, str) else dumps(slot.value)
     word: Line = [(f"{mark_glyph(mark, glyphs)} {mark} ", _STYLES[mark])] if mark else []
     left: Line = [(fit(slot.name, name_width), "title"), (" ", "text"), *word]
-    left.append((f"{_origin(slot, width - width_of(left) - width_of(tail) - 1)} ", "dim"))
-    left.append((one_line(value[:_MOST_VALUE]), "text"))
+    room = width - width_of(left) - width_of(tail) - 1
+    origin = _origin(slot, room)
+    left.append((origin, "dim"))
+    if room - cell_len(origin) >= _LEAST_VALUE:
+        left.append((f" {one_line(value[:_MOST_VALUE])}", "text"))
     lines = [spread(left, tail, width)]
     for part in slot.note.split("; ") if slot.note else ():
         said = part[len(mark) + 1 :] if mark and part.upper().startswith(f"{mark}:") else part

@@ -49,10 +49,9 @@ FIELDS = (
     "id",
     "uid",
 )
-_LATER = {"role": "'annotator'", "first_cause": "0", "shown": "NULL"}
-"""Columns that label databases of the first version lack, with what stands for them."""
+_FIRST_VERSION = "(SELECT *, 'annotator' AS role, 0 AS first_cause, NULL AS shown FROM label) label"
+"""The table with the columns that label databases of the first version lack."""
 _SELECT = ", ".join(f'"{name}"' for name in FIELDS)
-_SELECT_1 = ", ".join(f'{_LATER[name]} AS "{name}"' if name in _LATER else f'"{name}"' for name in FIELDS)
 _LOG = ("action", "refers", "batch", "late")
 _INSERT = (
     f"INSERT INTO label ({', '.join(f'{chr(34)}{name}{chr(34)}' for name in (*FIELDS[:-2], 'uid', *_LOG))}) "
@@ -163,18 +162,21 @@ class LabelStore:
     # Reading
 
     def in_force(self, store: str, session_id: str) -> dict[tuple[str | None, str], Label]:
-        """The labels in force in a session by (call key, person); key None is the session's own label."""
+        """The labels in force in a session by (call key, person); key None is the session's own label.
+
+        Of a person who labelled a call and later settled it, the later of both.
+        """
         if not self._may_have_labels(store, session_id):
             return {}
         rows = self.rows(
             f"SELECT {_SELECT} FROM label WHERE id IN ({_NEWEST} AND store = ? AND session_id = ? "
-            'GROUP BY call_key, "by") AND category IS NOT NULL ORDER BY id',
+            'GROUP BY call_key, "by", role) AND category IS NOT NULL ORDER BY id',
             (store, session_id),
         )
         return {(label.call_key, label.by): label for label in map(_label, rows)}
 
     def all_in_force(self, store: str | None = None, *, by: str | None = None, cleared: bool = False) -> list[Label]:
-        """Every label in force, one a target and person, oldest first; `cleared` adds those taken away."""
+        """Every label in force, one a target, person and role, oldest first; `cleared` adds those taken away."""
         where = ""
         values: list[str] = []
         for column, value in (("store", store), ("by", by)):
@@ -188,11 +190,45 @@ class LabelStore:
         )
         return [_label(row) for row in rows]
 
+    def of_call(self, store: str, session_id: str, call_key: str) -> list[Label]:
+        """Everybody's labels in force on a call, oldest first; one who settled a disagreement may have two."""
+        rows = self.rows(
+            f"SELECT {_SELECT} FROM label WHERE id IN ({_NEWEST} AND store = ? AND session_id = ? AND call_key = ? "
+            'GROUP BY "by", role) AND category IS NOT NULL ORDER BY id',
+            (store, session_id, call_key),
+        )
+        return [_label(row) for row in rows]
+
+    def targets(self, by: str, role: str | None = None, since: int = 0) -> set[tuple[str, str, str]]:
+        """The calls a person labelled (in that role, not before `since`), as store, session, call key."""
+        rows = self.rows(
+            f'SELECT store, session_id, call_key, role FROM label WHERE id IN ({_NEWEST} AND "by" = ? '
+            'GROUP BY store, session_id, call_key, role) AND category IS NOT NULL AND call_key IS NOT NULL AND "at" >= ?',
+            (by, since),
+        )
+        return {(one[0], one[1], one[2]) for one in rows if role is None or one[3] == role}
+
+    def last_step(self, by: str, *, redo: bool = False) -> int | None:
+        """When the label was given that undo would take back next (redo: give again); None if there is none."""
+        columns = self.rows("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'label'", ())
+        if not columns:
+            return None
+        with self._reading() as connection:
+            if connection is None:
+                return None
+            standing, undone, _ = _stacks(connection, scrub_surrogates(by))
+            stack = undone if redo else standing
+            if not stack:
+                return None
+            newest = 'SELECT max("at") FROM label WHERE "by" = ?' if redo else 'SELECT "at" FROM label WHERE uid = ?'
+            row = connection.execute(newest, (scrub_surrogates(by) if redo else stack[-1],)).fetchone()
+            return int(row[0])
+
     def counts_by_session(self, store: str) -> dict[str, int]:
         """How many calls of each session carry a label in force, whoever gave it."""
         rows = self.rows(
             f"SELECT session_id, count(DISTINCT call_key) FROM label WHERE id IN ({_NEWEST} AND store = ? "
-            'GROUP BY session_id, call_key, "by") AND category IS NOT NULL AND call_key IS NOT NULL '
+            'GROUP BY session_id, call_key, "by", role) AND category IS NOT NULL AND call_key IS NOT NULL '
             "GROUP BY session_id",
             (store,),
         )
@@ -265,7 +301,7 @@ class LabelStore:
             if connection is None:
                 return []
             if self._connection is None and "role" not in columns_of(connection, "label"):
-                sql = sql.replace(_SELECT, _SELECT_1)  # a first version's file is not written for being read
+                sql = sql.replace(" FROM label", f" FROM {_FIRST_VERSION}")  # it is not written for being read
             return connection.execute(sql, [_clean(value) for value in values]).fetchall()
 
 
@@ -340,9 +376,9 @@ def _step(connection: Connection, by: str, action: str) -> Label | None:
 def _before(connection: Connection, given: Label) -> Label:
     """What was in force for the label's target and person just before it; category None if nothing was."""
     row = connection.execute(
-        f'SELECT {_SELECT} FROM label WHERE store = ? AND session_id = ? AND call_key IS ? AND "by" = ? AND late = 0 '
-        "AND id < ? ORDER BY id DESC LIMIT 1",
-        (given.store, given.session_id, given.call_key, given.by, given.id),
+        f'SELECT {_SELECT} FROM label WHERE store = ? AND session_id = ? AND call_key IS ? AND "by" = ? AND role = ? '
+        "AND late = 0 AND id < ? ORDER BY id DESC LIMIT 1",
+        (given.store, given.session_id, given.call_key, given.by, given.role, given.id),
     ).fetchone()
     return _label(row) if row else replace(given, category=None, subcategory=None, note="")
 
@@ -352,9 +388,9 @@ def _merge(connection: Connection, label: Label) -> int:
     if connection.execute("SELECT 1 FROM label WHERE uid = ?", (uid,)).fetchone():
         return 0
     newest = connection.execute(
-        'SELECT "at" FROM label WHERE store = ? AND session_id = ? AND call_key IS ? AND "by" = ? AND late = 0 '
-        "ORDER BY id DESC LIMIT 1",
-        (_clean(label.store), _clean(label.session_id), _clean(label.call_key), _clean(label.by)),
+        'SELECT "at" FROM label WHERE store = ? AND session_id = ? AND call_key IS ? AND "by" = ? AND role = ? '
+        "AND late = 0 ORDER BY id DESC LIMIT 1",
+        tuple(_clean(value) for value in (label.store, label.session_id, label.call_key, label.by, label.role)),
     ).fetchone()
     _append(connection, replace(label, uid=uid), "import", late=newest is not None and newest[0] > label.at)
     return 1

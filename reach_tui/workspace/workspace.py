@@ -156,20 +156,22 @@ class Workspace:
     def judged_sessions(self, source: Source) -> Iterator[JudgedSession]:
         """Every session with its sums (reads all its steps). Raises `StoreError`."""
         from reach_tui.index.totals import counted
+        from reach_tui.index.workers import Workers
 
         labelled = self.labelled_counts(source)
         sessions = list(source.reader.sessions())
-        counts = counted(source.reader, self.engine, sessions)
         known: dict[str, SessionCounts] = {}
         broken = False
-        for session in sessions:
-            try:
-                while not broken and session.id not in known and (one := next(counts, None)) is not None:
-                    known[one.session_id] = one
-            except StoreError:  # what can be read before it breaks off is told; then the error comes again
-                broken = True
-            sums = known.pop(session.id, None) or self.session_counts(source, session.id)
-            yield JudgedSession(session, sums, labelled.get(session.id, 0))
+        with Workers() as digester:
+            counts = counted(source.reader, self.engine, sessions, digester)
+            for session in sessions:
+                try:
+                    while not broken and session.id not in known and (one := next(counts, None)) is not None:
+                        known[one.session_id] = one
+                except StoreError:  # what can be read before it breaks off is told; then the error comes again
+                    broken = True
+                sums = known.pop(session.id, None) or self.session_counts(source, session.id)
+                yield JudgedSession(session, sums, labelled.get(session.id, 0))
 
     def session_counts(self, source: Source, session_id: str) -> SessionCounts:
         """The sums of one session, from its steps. Raises `StoreError`."""
@@ -188,12 +190,18 @@ class Workspace:
 
     def label_store(self, source: Source) -> LabelStore:
         """The open label store for a source; made on first use. Raises `LabelError`."""
+        return self._open_store(self.label_path(source))
+
+    def _open_store(self, path: Path) -> LabelStore:
         from reach_tui.labels.store import LabelStore
 
-        path = self.label_path(source)
         if path not in self._labels:
             self._labels[path] = LabelStore.open(path)
         return self._labels[path]
+
+    def queue_store(self) -> LabelStore:
+        """The label database that keeps queues: the one set by the person, or their own. Raises `LabelError`."""
+        return self._open_store(self.settings.labels or labels_file())
 
     def _existing_store(self, source: Source) -> LabelStore | None:
         return self.label_store(source) if self.label_path(source).exists() else None

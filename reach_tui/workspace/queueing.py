@@ -1,0 +1,257 @@
+"""Labelling queues over open traces: drawing one by a recipe, keeping it, finding the one to go on with."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from reach_tui.analyze.sampling import CONTROL, ORDERS, STRATA, Candidate, Drawn, Recipe, draw
+from reach_tui.analyze.sampling import KINDS as KINDS
+from reach_tui.base.errors import LabelError
+from reach_tui.base.jsonio import JsonValue
+from reach_tui.index.pages import SessionKinds, listed
+from reach_tui.index.workers import Workers
+from reach_tui.labels.queues import Queue, QueueItem, Standing, load_queue, put_off_by, queues, save_queue, standing
+from reach_tui.labels.store import LabelStore
+from reach_tui.workspace.label_figures import Target, disputes, opinions
+from reach_tui.workspace.sources import Source
+from reach_tui.workspace.workspace import Workspace
+
+ADJUDICATION = "adjudication"
+"""`kind` in the recipe of a queue of disagreements between people."""
+RULE_ERRORS = "rule_errors"
+"""`kind` in the recipe of a queue of calls on which rule and person disagree."""
+_WORDS = {"hidden": "hidden errors", "failed": "failures", "soft": "soft signals", "flagged": "flagged", "all": "calls"}
+_ORDER_WORDS = {"doubt": "nearest to doubt first", "random": "in random order", "newest": "newest first"}
+ORDERS, STRATA = ORDERS, STRATA
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far drawing has come: sessions looked at, of how many."""
+
+    done: int
+    sessions: int
+
+
+def candidates(workspace: Workspace, source: Source) -> Iterator[Candidate | None]:
+    """Every call of a source that may be drawn, copies left out; None at each step of work. Raises `StoreError`."""
+    sessions = list(source.reader.sessions())
+    with Workers() as digester:
+        for one in listed(source.reader, workspace.engine, sessions, digester):
+            if one is not None:
+                yield from _candidates(source, one)
+            yield None
+
+
+def _candidates(source: Source, told: SessionKinds) -> Iterator[Candidate]:
+    session = told.session
+    file = source.file_of(session.id)
+    for key, kind in told.calls:
+        if not kind.copied:
+            yield Candidate(
+                source.kind, file, session.id, key, kind.shown_tool, kind.failed, kind.hidden, kind.flagged,
+                kind.confidence, kind.rule, kind.category, session.started_at,
+            )  # fmt: skip
+
+
+def drawn(
+    workspace: Workspace, sources: Sequence[Source], recipe: Recipe
+) -> Generator[Progress, None, list[Drawn]]:
+    """Draw a list over these sources; tells how far it is, and may be given up at any time. Raises `StoreError`."""
+    found: list[Candidate] = []
+    steps = 0
+    total = 0
+    for source in sources:
+        total += sum(1 for _ in source.reader.sessions())
+        for one in candidates(workspace, source):
+            if one is not None:
+                found.append(one)
+                continue
+            steps += 1
+            yield Progress(min(steps, total), total)
+    return draw(found, recipe)
+
+
+def make_queue(
+    workspace: Workspace, sources: Sequence[Source], recipe: Recipe, name: str = ""
+) -> Generator[Progress, None, Queue]:
+    """Draw a queue and keep it with its recipe. Raises `LabelError` (also where nothing fits), `StoreError`."""
+    chosen = yield from drawn(workspace, sources, recipe)
+    items = [
+        QueueItem(place, one.candidate.store, one.candidate.session_id, one.candidate.key, one.stratum,
+                  one.candidate.source)
+        for place, one in enumerate(chosen, 1)
+    ]  # fmt: skip
+    if all(item.stratum == CONTROL for item in items) and recipe.kind != "all" and recipe.controls < 1:
+        raise LabelError(f"no {_WORDS[recipe.kind]} to label", hint="try another --kind, or --controls 1")
+    return save_queue(queue_store(workspace), name or name_of(recipe), workspace.by, _as_json(recipe), items)
+
+
+def name_of(recipe: Recipe) -> str:
+    """What a queue is called: `hidden errors, nearest to doubt first`."""
+    narrowed = ", ".join([*recipe.tools, *recipe.rules])
+    return f"{_WORDS[recipe.kind]}{f' of {narrowed}' if narrowed else ''}, {_ORDER_WORDS[recipe.order]}"
+
+
+def _as_json(recipe: Recipe) -> dict[str, JsonValue]:
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(recipe).items()}
+
+
+def recipe_of(queue: Queue) -> Recipe | None:
+    """The recipe a queue was drawn by; None for one that was not drawn (disagreements), or is of a later version."""
+    known = {field.name for field in fields(Recipe)}
+    values: dict[str, Any] = {
+        name: tuple(map(str, value)) if isinstance(value, list) else value
+        for name, value in queue.recipe.items()
+        if name in known
+    }
+    try:
+        return Recipe(**values)
+    except (TypeError, ValueError):
+        return None
+
+
+def described(recipe: Mapping[str, JsonValue]) -> str:
+    """A recipe in one line: `hidden, by tool, doubt, 20 % controls, seed 1`."""
+    kind = str(recipe.get("kind", "?"))
+    parts = [kind]
+    if recipe.get("stratify") not in (None, "none"):
+        parts.append(f"by {recipe['stratify']}")
+    if (order := recipe.get("order")) is not None:
+        parts.append(str(order))
+    share = recipe.get("controls")
+    if isinstance(share, int | float) and share:
+        parts.append(f"{share:.0%} controls")
+    for name in ("tools", "rules"):
+        if isinstance(listed_ones := recipe.get(name), list) and listed_ones:
+            parts.append(f"{name} {' '.join(map(str, listed_ones))}")
+    if (seed := recipe.get("seed")) is not None:
+        parts.append(f"seed {seed}")
+    return ", ".join(parts)
+
+
+# Disagreements
+
+
+def adjudication_queue(workspace: Workspace, sources: Sequence[Source]) -> Queue:
+    """Keep a queue of the calls in these sources on which people disagree. Raises `LabelError` if there are none."""
+    open_ones = [
+        target
+        for source in sources
+        for target in disputes(opinions(workspace.labels_in_force(source)))
+    ]
+    items = _items(workspace, sources, dict.fromkeys(open_ones, "dispute"))
+    if not items:
+        raise LabelError("people agree on every call of these traces that two of them labelled")
+    recipe: dict[str, JsonValue] = {"kind": ADJUDICATION}
+    return save_queue(queue_store(workspace), "disagreements between people", workspace.by, recipe, items)
+
+
+def rule_error_queue(workspace: Workspace, sources: Sequence[Source]) -> Queue:
+    """Keep a queue of the labelled calls on which detectors and people disagree, rule by rule.
+
+    Raises `LabelError` if there are none, `StoreError`.
+    """
+    from reach_tui.workspace.label_figures import score_labels
+
+    wrong = score_labels(workspace, sources).scores.disagreements
+    labels = {
+        label.call_key: (label.store, label.session_id, label.call_key)
+        for source in sources
+        for label in workspace.labels_in_force(source)
+        if label.call_key is not None
+    }
+    by_rule = sorted(wrong, key=lambda one: (one.rule or "", one.key))
+    targets = {labels[one.key]: one.rule or "no rule" for one in by_rule if one.key in labels}
+    items = _items(workspace, sources, targets)
+    if not items:
+        raise LabelError("detectors and labels agree on every labelled call", hint="label more, with random controls")
+    recipe: dict[str, JsonValue] = {"kind": RULE_ERRORS}
+    return save_queue(queue_store(workspace), "rule and person disagree", workspace.by, recipe, items)
+
+
+def _items(workspace: Workspace, sources: Sequence[Source], targets: Mapping[Target, str]) -> list[QueueItem]:
+    """The targets that the sources have, as items."""
+    found: list[QueueItem] = []
+    for (kind, session_id, key), stratum in targets.items():
+        source = source_of(sources, kind, session_id)
+        if source is not None:
+            file = source.file_of(session_id)
+            found.append(QueueItem(len(found) + 1, kind, session_id, key, stratum, file))
+    return found
+
+
+def source_of(sources: Sequence[Source], kind: str, session_id: str, file: str = "") -> Source | None:
+    """The source with that session; the one of that file name first. Raises `StoreError`."""
+    able = sorted((one for one in sources if one.kind == kind), key=lambda one: one.name != file)
+    return next((one for one in able if one.reader.session(session_id) is not None), None)
+
+
+# Finding
+
+
+def queue_store(workspace: Workspace) -> LabelStore:
+    """Where queues are kept: the label database the person named, or their own; never in a trace."""
+    return workspace.queue_store()
+
+
+def all_queues(workspace: Workspace) -> list[Queue]:
+    """Every queue, newest first, without items. Raises `LabelError`."""
+    return queues(queue_store(workspace))
+
+
+def whole_queue(workspace: Workspace, queue_id: str) -> Queue:
+    """A queue with its items. Raises `LabelError`."""
+    return load_queue(queue_store(workspace), queue_id)
+
+
+def settled(workspace: Workspace, sources: Sequence[Source], queue: Queue) -> set[Target]:
+    """What the person labelled in force, over all label databases of the sources; of disputes, what they settled."""
+    stores = {id(store): store for store in (queue_store(workspace), *map(workspace.label_store, sources))}
+    role = "adjudicator" if queue.recipe.get("kind") == ADJUDICATION else None
+    since = queue.at if queue.recipe.get("kind") == RULE_ERRORS else 0  # those were labelled before
+    return set().union(*(store.targets(workspace.by, role, since) for store in stores.values()))
+
+
+def standing_of(workspace: Workspace, sources: Sequence[Source], queue: Queue) -> Standing:
+    """Where the person stands in a queue (with its items). Raises `LabelError`."""
+    put_off = put_off_by(queue_store(workspace), queue.id, workspace.by)
+    return standing(queue, settled(workspace, sources, queue), put_off)
+
+
+def unfinished(workspace: Workspace, sources: Sequence[Source]) -> Queue | None:
+    """The newest queue over these sources in which the person has something left to do. Raises `LabelError`."""
+    kinds = {source.kind for source in sources}
+    for one in all_queues(workspace):
+        queue = whole_queue(workspace, one.id)
+        left = standing_of(workspace, sources, queue).left
+        if any(item.store in kinds for item in left) and _reachable(sources, left):
+            return queue
+    return None
+
+
+def _reachable(sources: Sequence[Source], left: Sequence[QueueItem]) -> bool:
+    """True if the sources have one of the first items left: else the queue is over other traces."""
+    return any(source_of(sources, one.store, one.session_id, one.source) for one in left[:3])
+
+
+def queue_records(workspace: Workspace, sources: Sequence[Source]) -> Iterator[dict[str, JsonValue]]:
+    """The queues as records: id, name, by, at, the person's place, recipe. Raises `LabelError`."""
+    from reach_tui.base.clock import to_iso
+
+    for one in all_queues(workspace):
+        queue = whole_queue(workspace, one.id)
+        place = standing_of(workspace, sources, queue)
+        yield {
+            "id": queue.id,
+            "name": queue.name,
+            "by": queue.by,
+            "at": to_iso(queue.at),
+            "done": place.done,
+            "total": place.total,
+            "skipped": place.skipped,
+            "deferred": place.deferred,
+            "recipe": dict(queue.recipe),
+        }

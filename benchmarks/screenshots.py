@@ -1,4 +1,4 @@
-"""Draws the three screens (sessions, session, label) of the sample traces at three sizes into docs/screenshots/.
+"""Draws the screens (sessions, session, label, search, report) of the sample traces at three sizes.
 
     python benchmarks/screenshots.py [--folder docs/screenshots]
 
@@ -25,8 +25,10 @@ _CELL = 12.2  # width of a cell in Textual's SVG
 
 
 async def draw(size: tuple[int, int], folder: Path, samples: Path) -> None:
-    """The three screens at one size."""
+    """The screens at one size."""
     from reach_tui.tui.app import ReachApp
+    from reach_tui.tui.screens.report import ReportScreen
+    from reach_tui.tui.screens.search import SearchScreen
     from reach_tui.tui.screens.session import SessionScreen
     from reach_tui.tui.screens.sessions import SessionsScreen
     from reach_tui.workspace import Settings, Workspace
@@ -59,6 +61,19 @@ async def draw(size: tuple[int, int], folder: Path, samples: Path) -> None:
         await pilot.press("p", "semicolon")
         await pilot.pause(0.4)
         save("label")
+        await pilot.press("escape", "escape", "ctrl+f")
+        while not isinstance(app.screen, SearchScreen):
+            await asyncio.sleep(0.05)
+        await pilot.press(*"not found", "enter")
+        while app.screen.running or not app.screen.hit_list.hits:
+            await asyncio.sleep(0.05)
+        await pilot.pause(0.3)
+        save("search")
+        await pilot.press("escape", "R")
+        while not (isinstance(app.screen, ReportScreen) and app.screen.report is not None):
+            await asyncio.sleep(0.05)
+        await pilot.pause(0.3)
+        save("report")
     app.finish_labels()
 
 

@@ -211,8 +211,12 @@ class CountedSessions(ListScreen):
             self.sources.append(message.source)
             if message.source.notice:
                 self.reach.say(f"{message.source.name}: {message.source.notice}", severity="warning")
+        shown = bool(self.entries)
         self.session_tree.add(message.entries)
-        self.rebuild()
+        if shown:  # the newest are on screen, or will be with all others
+            self.changed()
+        else:
+            self.rebuild()
 
     @on(Failed)
     def _failed(self, message: Failed) -> None:

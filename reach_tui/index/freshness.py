@@ -63,9 +63,9 @@ def _settled(reader: Reader) -> bool:
     return newest < time.time_ns() - _SETTLED_NS
 
 
-def look(reader: Reader, mark: str | None) -> Look:
-    """Compare a store with the mark of an earlier look. Raises `StoreError`."""
-    seen, settled = fingerprint(reader), _settled(reader)
+def look(reader: Reader, mark: str | None, seen: str | None = None) -> Look:
+    """Compare a store with the mark of an earlier look; `seen`: its fingerprint just now. Raises `StoreError`."""
+    seen, settled = seen or fingerprint(reader), _settled(reader)
     if not isinstance(reader, Followed):
         return Look(seen, settled, None, None, {})
     before = decode_mark(mark)

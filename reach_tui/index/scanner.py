@@ -81,10 +81,9 @@ def _scan(reader: Reader, engine: Judge, index: Index, digester: Digester) -> It
     if complete is not None and complete == fingerprint(reader):
         yield from index.sums()
         return
-    sessions = list(reader.sessions())
-    state = State.of(reader, index, sessions)
+    state = State.of(reader, index, lambda: list(reader.sessions()))
     yield from index.sums()
-    yield from state.refreshed(engine, sessions, digester)
+    yield from state.refreshed(engine, list(state.sessions.values()), digester)
 
 
 @dataclass(slots=True)
@@ -100,20 +99,22 @@ class State:
     fresh: dict[str, Known]
 
     @classmethod
-    def of(cls, reader: Reader, index: Index, sessions: Iterable[Session]) -> State:
-        """Look at the store, unless its files are as they were; `sessions` are all of it, just listed."""
+    def of(cls, reader: Reader, index: Index, listed: Callable[[], Sequence[Session]]) -> State:
+        """Look at the store, unless its files are as they were; `listed` gives all its sessions, as they are now."""
         with index.guarded():
-            checked, mark, whole = index.meta("checked"), index.meta("mark"), index.meta("whole")
-        seen = None
-        if checked is None or checked != fingerprint(reader):
-            seen = look(reader, mark)
+            checked, mark, before = index.meta("checked"), index.meta("mark"), index.meta("whole")
+        now = fingerprint(reader)
+        quiet = checked is not None and checked == now
+        whole = Whole(reader, None if quiet else before)  # first, so that it is done when it is needed
+        seen = None if quiet else look(reader, mark, now)
+        if seen is not None:
             index.invalidate(seen)
-        by_id = {session.id: session for session in sessions}
+        by_id = {session.id: session for session in listed()}
         known = index.known()
         if seen is not None:
             index.forget(known.keys() - by_id.keys())
         fresh = {name: one for name, one in known.items() if one.fresh and name in by_id}
-        state = cls(reader, index, by_id, seen, Whole(reader, None if seen is None else whole), fresh)
+        state = cls(reader, index, by_id, seen, whole, fresh)
         state.drop([name for name, one in fresh.items() if one.about != about(by_id[name])])
         return state
 

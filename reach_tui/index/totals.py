@@ -31,7 +31,7 @@ def counted(
     wanted = {session.id for session in sessions}
 
     def with_index(index: Index) -> Iterator[SessionCounts]:
-        state = State.of(reader, index, sessions)
+        state = State.of(reader, index, lambda: sessions)
         state.settle_doubts()
         for sums in index.sums():
             if sums.session_id in state.fresh:
@@ -50,18 +50,19 @@ def counted(
 def tallied(
     reader: Reader,
     engine: Judge,
-    sessions: Sequence[Session],
-    chosen: Sequence[Session],
+    listed: Callable[[], Sequence[Session]],
+    takes: Callable[[Session], bool],
     digester: Digester = digests,
 ) -> Generator[str, None, Tally]:
-    """The figures of the chosen sessions in their order, of all there are; gives the id of each that must be judged.
+    """The figures of the sessions that are taken, in their order; gives the id of each that must be judged.
 
-    Raises `StoreError`.
+    `listed` gives all sessions there are. Raises `StoreError`.
     """
     result: list[Tally] = []
 
     def with_index(index: Index) -> Iterator[str]:
-        state = State.of(reader, index, sessions)
+        state = State.of(reader, index, listed)
+        chosen = [session for session in listed() if takes(session)]
         for sums in state.refreshed(engine, chosen, digester):
             yield sums.session_id
         result.append(_sum(reader, engine, index, chosen))
@@ -70,7 +71,7 @@ def tallied(
     if result:
         return result[-1]
     total = Tally()
-    for chunk in chunks(chosen):
+    for chunk in chunks(filter(takes, listed())):
         found = {}
         for one in judged(reader, engine, chunk):
             found[one.session.id] = tally_of(one)
@@ -110,7 +111,7 @@ def verdicts(
     told: set[str] = set()
 
     def with_index(index: Index) -> Iterator[None]:
-        state = State.of(reader, index, sessions)
+        state = State.of(reader, index, lambda: sessions)
         state.settle_doubts()
         state.note()
         for session in labelled:
@@ -137,7 +138,7 @@ def kinds_of(reader: Reader, engine: Judge, sessions: Sequence[Session]) -> dict
     found: dict[str, list[Kind]] = {}
 
     def with_index(index: Index) -> Iterator[None]:
-        state = State.of(reader, index, sessions)
+        state = State.of(reader, index, lambda: sessions)
         state.settle_doubts()
         state.note()
         for name, one in state.fresh.items():
@@ -165,7 +166,7 @@ def _without_tools(
     found: dict[str, Tally] = {}
 
     def with_index(index: Index) -> Iterator[None]:
-        state = State.of(reader, index, sessions)
+        state = State.of(reader, index, lambda: sessions)
         state.settle_doubts()
         state.note()
         without = {one.session_id for one in index.sums() if not any(map(uses, one.tools))}

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -78,28 +79,32 @@ class Collector:
     def tallies(self, source: Source) -> Iterator[str]:
         """Add up the sessions of a source in scope; gives the id of each that has to be read. Raises `StoreError`."""
         self._stores.setdefault(source, Counter())
-        sessions = list(source.reader.sessions())
-        self.tally.include(Tally(health=health.of_sessions(sessions)))
-        chosen = [session for session in sessions if self.selection.takes(session)]
+        listed = cache(lambda: list(source.reader.sessions()))
+        takes = self.selection.takes
         try:
-            total = yield from self._total(source, sessions, chosen)
+            total = yield from self._total(source, listed)
         except StoreError:  # what can be read before it breaks off counts; then the error comes again
-            for session in chosen:
+            self._see(listed())
+            for session in filter(takes, listed()):
                 for one in judged(source.reader, self.workspace.engine, [session]):
                     self._add(source, tally_of(one, self.selection.wanted()), [session])
                     yield session.id
         else:
+            chosen = [session for session in listed() if takes(session)]
+            self._see(listed())
             self._add(source, total, chosen)
-            self._labels += self._agreement(source, sessions, chosen)
+            self._labels += self._agreement(source, listed(), chosen)
 
-    def _total(
-        self, source: Source, sessions: Sequence[Session], chosen: Sequence[Session]
-    ) -> Generator[str, None, Tally]:
+    def _see(self, sessions: Sequence[Session]) -> None:
+        self.tally.include(Tally(health=health.of_sessions(sessions)))
+
+    def _total(self, source: Source, listed: Callable[[], Sequence[Session]]) -> Generator[str, None, Tally]:
         reader, engine, selection = source.reader, self.workspace.engine, self.selection
         if selection.tools:
-            return (yield from tallied_tools(reader, engine, sessions, chosen, selection.wanted(), selection.uses))
+            chosen = [session for session in listed() if selection.takes(session)]
+            return (yield from tallied_tools(reader, engine, listed(), chosen, selection.wanted(), selection.uses))
         with Workers() as digester:
-            return (yield from tallied(reader, engine, sessions, chosen, digester))
+            return (yield from tallied(reader, engine, listed, selection.takes, digester))
 
     def _add(self, source: Source, total: Tally, sessions: Sequence[Session]) -> None:
         self.tally.include(total)

@@ -52,8 +52,7 @@ def expected(path: Path, selection: Selection | None = None) -> Tally:
 
 
 def _tallied(reader: Reader, engine: Counting, chosen: list[Session] | None = None) -> Generator[str, None, Tally]:
-    sessions = list(reader.sessions())
-    return tallied(reader, engine, sessions, sessions if chosen is None else chosen)
+    return tallied(reader, engine, lambda: list(reader.sessions()), lambda one: chosen is None or one in chosen)
 
 
 def summed(path: Path, engine: Counting | None = None) -> Tally:

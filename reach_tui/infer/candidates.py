@@ -38,10 +38,6 @@ class ToolSet:
     def __len__(self) -> int:
         return len(self._tools)
 
-    def get(self, name: str) -> ToolSpec | None:
-        """The tool of that name, None if there is none."""
-        return self._tools.get(name)
-
     @property
     def tools(self) -> Sequence[ToolSpec]:
         """The tools, by name."""

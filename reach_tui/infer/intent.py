@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from reach_tui.base.text import one_line
@@ -69,12 +69,3 @@ def _newest(said: Sequence[str]) -> Iterator[str]:
             return
         yield text[-left:]
         left -= len(text)
-
-
-def intents(steps: Iterable[Step]) -> Iterator[tuple[Step, Intent]]:
-    """Every call's step with its intent, in order."""
-    reader = IntentReader()
-    for step in steps:
-        if step.call is not None:
-            yield step, reader.at(step.turn)
-        reader.see(step)

@@ -91,13 +91,13 @@ class Inference:
         """What tells the slots of a session. Raises `StoreError`."""
         return SessionSlots(self._source, session, self._registry.set.tools if self._registry else ())
 
-    def told(self, session: Session | str, steps: Iterable[JudgedStep]) -> Iterator[JudgedStep]:
-        """The steps of a session, its calls with their routes and slots. Raises `StoreError`."""
-        return self._told(session, steps, lambda _: True)
-
-    def _told(
-        self, session: Session | str, steps: Iterable[JudgedStep], wanted: Callable[[JudgedCall], bool]
+    def told(
+        self,
+        session: Session | str,
+        steps: Iterable[JudgedStep],
+        wanted: Callable[[JudgedCall], bool] = lambda _: True,
     ) -> Iterator[JudgedStep]:
+        """The steps of a session, its wanted calls with their routes and slots. Raises `StoreError`."""
         routes = self.routes(session if isinstance(session, str) else session.id)
         slots = self.slots(session)
         for one in steps:
@@ -120,7 +120,7 @@ class Inference:
     def _of_session(self, session_id: str, chosen: dict[str, JudgedCall]) -> Iterator[JudgedCall]:
         told: dict[str, JudgedCall] = {}
         steps = self._workspace.judged_steps(self._source, session_id)
-        for one in self._told(session_id, steps, lambda judged: judged.call.key in chosen):
+        for one in self.told(session_id, steps, lambda judged: judged.call.key in chosen):
             if one.judged is not None and one.judged.call.key in chosen:
                 told[one.judged.call.key] = one.judged
                 if len(told) == len(chosen):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reach_tui.infer.candidates import RECORDED, SEEN, ToolSet, recorded, seen
-from reach_tui.infer.intent import MOST_ASKED, MOST_SAID, Intent, IntentReader, intents
+from reach_tui.infer.intent import MOST_ASKED, MOST_SAID, Intent, IntentReader
 from reach_tui.infer.registries import bundled
 from reach_tui.infer.routes import RouteInference, Settings
 from reach_tui.model import Candidate, Result, Route, Step, StepKind, Thresholds, ToolCall
@@ -23,6 +24,15 @@ TOOLS = seen(["read", "edit", "bash", "grep", "webfetch"], bundled("opencode"))
 
 def call(tool: str, **more: Any) -> ToolCall:
     return ToolCall(f"s/{tool}", "c", "s", tool, **more)
+
+
+def intents(steps: list[Step]) -> Iterator[tuple[Step, Intent]]:
+    """Every call's step with its intent, in order."""
+    reader = IntentReader()
+    for step in steps:
+        if step.call is not None:
+            yield step, reader.at(step.turn)
+        reader.see(step)
 
 
 def user(number: int, turn: int, text: str) -> Step:

@@ -93,7 +93,7 @@ class Seeker:
             else ()
         )
         for form, how in forms:
-            hits = self.sources.hits(form, call.step, call.started_at)
+            hits = self.sources.hits(form, call.step, call.started_at, meant=value)
             kept = [Hit(hit.text, how) for hit in hits if not (hit.text.source == ARGUMENT and hit.text.failed)]
             if kept:
                 yield from kept

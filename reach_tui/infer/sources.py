@@ -119,8 +119,9 @@ class Sources:
     def _limit(self, step: int) -> int:
         return bisect_left(self._steps, step)
 
-    def hits(self, value: str, step: int, at: int | None = None, *, folded: bool = False) -> list[Hit]:
+    def hits(self, value: str, step: int, at: int | None = None, *, folded: bool = False, meant: str = "") -> list[Hit]:
         """Texts before a step that hold the value, newest first, people's words last; `folded`: in any case.
+        `meant` is the value as the call has it, where another form of it is looked for.
 
         `at` is when the call began: results of calls that ran beside it are left out, and so is what a failed call
         repeats of its own arguments. Of a value that stands everywhere the newest `MOST_HITS` texts are given, and
@@ -135,7 +136,7 @@ class Sources:
             text = self.texts[number]
             if at is not None and _beside(text, at):
                 continue
-            if text.echo and any(value in one for one in text.echo):
+            if text.echo and any(value in one or (meant and meant in one) for one in text.echo):
                 continue
             found.append(Hit(text, "case" if folded else ""))
         return found

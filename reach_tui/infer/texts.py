@@ -126,6 +126,8 @@ def number_text(value: float) -> str:
 def tokens(text: str) -> set[str]:
     """The words of a text in lower case; runs of CJK and the like as pairs of characters."""
     found = set(_TOKEN.findall(text.lower()))
+    if text.isascii():
+        return found
     wide = [one for one in found if not one.isascii()]
     for run in wide:
         found.discard(run)

@@ -293,3 +293,13 @@ def test_neither_the_own_result_nor_later_steps_count(
     assert before.belief(swapped) == before.belief(step.call)
     steps: list[tuple[Step, Verdict | None]] = [*story.steps]
     assert infer_slots(steps, step.call, None, story.folder) == infer_slots(steps[:place], swapped, None, story.folder)
+
+
+def test_an_error_that_names_the_whole_path_is_an_echo_too() -> None:
+    story = (
+        Story()
+        .user("start it")
+        .call("bash", "Cannot find module '/srv/shop/server.js'", WRONG, command="node server.js")
+    )
+    slot = story.slots("bash", command="node server.js --port 80")["command[server.js]"]
+    assert (slot.source, slot.confidence) == ("none", DEFAULT.invented_path)

@@ -30,7 +30,11 @@ def every_tool() -> Iterator[tuple[str, ToolSpec]]:
             yield agent, tool
 
 
-TOOLS = [pytest.param(agent, tool, id=f"{agent}/{tool.name}") for agent, tool in every_tool()]
+TOOLS = list(every_tool())
+
+
+def tools_of(agent: str) -> list[ToolSpec]:
+    return [tool for name, tool in TOOLS if name == agent]
 
 
 def test_there_are_the_agents_whose_stores_are_read() -> None:
@@ -48,32 +52,35 @@ def test_every_file_is_read_without_a_problem(agent: str) -> None:
     assert {file.file for file in registry.files} == {f"{file.spec.name}.yaml" for file in registry.files}
 
 
-@pytest.mark.parametrize(("agent", "tool"), TOOLS)
-def test_samples_are_calls_that_the_schema_takes(agent: str, tool: ToolSpec) -> None:
-    check = validator(tool.params_schema)
-    calls = [sample for sample in tool.sample_calls if not sample.counter_example]
-    assert len(calls) >= 2
-    for sample in calls:
-        assert [error.message for error in check.iter_errors(sample.params)] == []
+@pytest.mark.parametrize("agent", agents())
+def test_samples_are_calls_that_the_schema_takes(agent: str) -> None:
+    for tool in tools_of(agent):
+        check = validator(tool.params_schema)
+        calls = [sample for sample in tool.sample_calls if not sample.counter_example]
+        assert len(calls) >= 2, tool.name
+        for sample in calls:
+            assert [error.message for error in check.iter_errors(sample.params)] == [], tool.name
 
 
-@pytest.mark.parametrize(("agent", "tool"), TOOLS)
-def test_a_counter_example_names_another_tool_of_the_agent(agent: str, tool: ToolSpec) -> None:
+@pytest.mark.parametrize("agent", agents())
+def test_a_counter_example_names_another_tool_of_the_agent(agent: str) -> None:
     known = set(bundled(agent))
-    others = [sample.use_instead for sample in tool.sample_calls if sample.counter_example]
-    assert others
-    for other in others:
-        assert other is None or (other in known and other != tool.name)
+    for tool in tools_of(agent):
+        others = [sample.use_instead for sample in tool.sample_calls if sample.counter_example]
+        assert others, tool.name
+        assert all(other is None or (other in known and other != tool.name) for other in others), tool.name
 
 
-@pytest.mark.parametrize(("agent", "tool"), TOOLS)
-def test_a_description_has_the_four_parts(agent: str, tool: ToolSpec) -> None:
-    lines = tool.description.strip().split("\n")
-    assert len(lines) == 4
-    assert lines[1].split()[0] in ("Needs", "Takes")
-    assert any(word in lines[2].split() for word in ("not", "no", "none", "none.", "nobody", "nothing", "nothing."))
-    assert any(name in lines[3] for name in bundled(agent))
-    assert tool.idempotent or tool.side_effect != "read"
+@pytest.mark.parametrize("agent", agents())
+def test_a_description_has_the_four_parts(agent: str) -> None:
+    for tool in tools_of(agent):
+        lines = tool.description.strip().split("\n")
+        assert len(lines) == 4, tool.name
+        assert lines[1].split()[0] in ("Needs", "Takes"), tool.name
+        words = {word.strip(".,:") for word in lines[2].split()}
+        assert words & {"not", "no", "none", "nobody", "nothing"}, tool.name
+        assert any(name in lines[3] for name in bundled(agent)), tool.name
+        assert tool.idempotent or tool.side_effect != "read", tool.name
 
 
 @pytest.mark.parametrize("agent", agents())
@@ -82,7 +89,7 @@ def test_the_lint_finds_nothing_that_fails(agent: str) -> None:
 
 
 def test_required_parameters_are_declared() -> None:
-    for _, tool in every_tool():
+    for _, tool in TOOLS:
         assert set(tool.required) <= set(tool.properties), tool.name
 
 

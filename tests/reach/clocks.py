@@ -46,7 +46,7 @@ def tool(
     *,
     side_effect: SideEffect = "read",
     idempotent: bool = True,
-    timeout_ms: int = 1_000,
+    timeout_ms: int = 20_000,
     schema: dict[str, Any] | None = None,
     auth_type: str = "none",
     url: str | None = None,

@@ -45,7 +45,7 @@ def url(url_and_shop: tuple[str, Shop]) -> str:
 
 
 @asynccontextmanager
-async def layer(url: str, shop: Shop, path: Path, timeout_ms: int | None = None) -> AsyncIterator[Reach]:
+async def layer(url: str, shop: Shop, path: Path, timeout_ms: int = 20_000) -> AsyncIterator[Reach]:
     tools = registry(url, timeout_ms=timeout_ms)
     breakers = Breakers(BreakerSettings(probe_after_s=0.3))
     executor = Executor(auth=Auth(service=shop.desk.token, user=shop.desk.token), breakers=breakers)
@@ -123,7 +123,7 @@ async def test_no_capability_goes_to_a_person(shop: Shop, url: str, tmp_path: Pa
 @pytest.mark.parametrize("fault", [DENIED, DOWN, SILENT, Fault(429, (("Retry-After", "0"),)), Fault(401)])
 async def test_a_write_is_sent_once_and_its_state_is_read(fault: Fault, shop: Shop, url: str, tmp_path: Path) -> None:
     shop.fail("create_refund", fault)
-    async with layer(url, shop, tmp_path / "a.db", timeout_ms=400) as reach:
+    async with layer(url, shop, tmp_path / "a.db", timeout_ms=1_500) as reach:
         write, state = answers(await told(reach, TURNS["write"]))
     assert shop.seen.count("create_refund") == 1
     assert not write.ok
@@ -224,7 +224,7 @@ async def test_tokens_are_nowhere(shop: Shop, url: str, tmp_path: Path, caplog: 
     shop.fail("query_refund", DENIED, Fault(401), DOWN)
     shop.fail("create_refund", DENIED)
     path = tmp_path / "shop.db"
-    async with layer(url, shop, path, timeout_ms=2_000) as reach:
+    async with layer(url, shop, path) as reach:
         agents = [await told(reach, turns, session=name) for name, turns in TURNS.items()]
         raw = b"".join(one.read_bytes() for one in tmp_path.rglob("*") if one.is_file())
     raw += b"".join(one.read_bytes() for one in tmp_path.rglob("*") if one.is_file())

@@ -9,6 +9,7 @@ store is made on the spot. A guard is a function of a `Bench` that returns the f
 from __future__ import annotations
 
 import argparse
+import os
 import sqlite3
 import sys
 import tempfile
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from guards_keys import paging, step
 from make_store import make_store
 
 MARGIN = 1.5
@@ -86,8 +88,33 @@ def verdicts(bench: Bench) -> float:
     return best(ratio)
 
 
+def report(bench: Bench) -> float:
+    """The whole report without an index: read, judge, analyse, write the index, add up; rules warm, as in `verdicts`."""
+    from reach_tui.workspace import Workspace
+    from reach_tui.workspace.reporting import Collector
+
+    workspace = Workspace([bench.store])
+    (source,) = workspace.found.sources
+    workspace.warm_up()
+
+    def ratio() -> float:
+        raw = best(bench.raw)
+        with tempfile.TemporaryDirectory() as cache:
+            os.environ["REACH_TUI_CACHE"] = cache
+            begun = time.process_time()
+            collector = Collector(workspace)
+            judged = sum(1 for _ in collector.tallies(source))
+            assert collector.report().scope.sessions == judged == 400
+            return (time.process_time() - begun) / raw
+
+    return best(ratio)
+
+
 GUARDS: dict[str, Guard] = {
     "verdicts": Guard(verdicts, 8.0, "all verdicts, times the bare reading of the rows"),
+    "report": Guard(report, 12.0, "the whole report without an index, times the bare reading of the rows"),
+    "step": Guard(step, 4.0, "a step with the inspector, times a key on a one-widget program"),
+    "paging": Guard(paging, 2.5, "a page in the list of all calls, times a key on a one-widget program"),
 }
 """By name. The figures on a quiet machine are in docs/performance.md."""
 

@@ -89,7 +89,7 @@ def verdicts(bench: Bench) -> float:
 
 
 def report(bench: Bench) -> float:
-    """The whole report without an index: read, judge, analyse, write the index, add up; rules warm, as in `verdicts`."""
+    """The whole report without an index: read, judge, analyse, keep, add up; rules warm, as in `verdicts`."""
     from reach_tui.workspace import Workspace
     from reach_tui.workspace.reporting import Collector
 

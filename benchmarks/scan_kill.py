@@ -57,7 +57,7 @@ def state(cache: Path) -> tuple[int, int]:
 
 
 def digest(store: Path, cache: Path) -> tuple[str, int, int, str]:
-    """A hash of all calls and figures, how many calls there are, how many hold a common word, and SQLite's own check."""
+    """A hash of all calls and figures, the number of calls, of those with a common word, and SQLite's own check."""
     with Index.opened(open_source(store).reader, detectors().engine.version) as index:
         rows = sorted((row.session_id, row.key, repr(row.kind)) for row in index.calls())
         hits = sum(len(keys) for found in candidates(index, "error") for keys in found.values())

@@ -145,10 +145,18 @@ class LabelStore:
 
         Returns the row written: the label in force again, with category None where there is none. Raises `LabelError`.
         """
+        return next(iter(self.undo_all(by)), None)
+
+    def undo_all(self, by: str) -> list[Label]:
+        """The same, with every row written: several for a batch, none where there is nothing to take back."""
         return self.transaction(lambda connection: _step(connection, scrub_surrogates(by), "undo"))
 
     def redo(self, by: str) -> Label | None:
         """Give the last label (or batch) taken back again; None after a new label, or if nothing was taken back."""
+        return next(iter(self.redo_all(by)), None)
+
+    def redo_all(self, by: str) -> list[Label]:
+        """The same, with every row written."""
         return self.transaction(lambda connection: _step(connection, scrub_surrogates(by), "redo"))
 
     def merge(self, labels: Sequence[Label]) -> int:
@@ -199,20 +207,30 @@ class LabelStore:
         )
         return [_label(row) for row in rows]
 
-    def targets(self, by: str, role: str | None = None, since: int = 0) -> set[tuple[str, str, str]]:
-        """The calls a person labelled (in that role, not before `since`), as store, session, call key."""
+    def targets(self, by: str, role: str | None = None, queue: str | None = None) -> set[tuple[str, str, str]]:
+        """The calls a person labelled (in that role, in that queue), as store, session, call key."""
         rows = self.rows(
-            f'SELECT store, session_id, call_key, role FROM label WHERE id IN ({_NEWEST} AND "by" = ? '
-            'GROUP BY store, session_id, call_key, role) AND category IS NOT NULL AND call_key IS NOT NULL AND "at" >= ?',
-            (by, since),
+            f'SELECT store, session_id, call_key, role, shown FROM label WHERE id IN ({_NEWEST} AND "by" = ? '
+            "GROUP BY store, session_id, call_key, role) AND category IS NOT NULL AND call_key IS NOT NULL",
+            (by,),
         )
-        return {(one[0], one[1], one[2]) for one in rows if role is None or one[3] == role}
+        return {
+            (one[0], one[1], one[2])
+            for one in rows
+            if role in (None, one[3]) and (queue is None or (one[4] is not None and queue in one[4]))
+        }
+
+    def last_shown(self, by: str, count: int) -> list[Label]:
+        """The last labels a person gave in any queue, newest first."""
+        rows = self.rows(
+            f"SELECT {_SELECT} FROM label WHERE \"by\" = ? AND action = 'label' AND shown IS NOT NULL "
+            "ORDER BY id DESC LIMIT ?",
+            (by, count),
+        )
+        return [_label(row) for row in rows]
 
     def last_step(self, by: str, *, redo: bool = False) -> int | None:
         """When the label was given that undo would take back next (redo: give again); None if there is none."""
-        columns = self.rows("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'label'", ())
-        if not columns:
-            return None
         with self._reading() as connection:
             if connection is None:
                 return None
@@ -357,19 +375,18 @@ def _stacks(connection: Connection, by: str) -> tuple[list[str], list[str], dict
     return standing, undone, batches
 
 
-def _step(connection: Connection, by: str, action: str) -> Label | None:
+def _step(connection: Connection, by: str, action: str) -> list[Label]:
     standing, undone, batches = _stacks(connection, by)
     stack = standing if action == "undo" else undone
     if not stack:
-        return None
+        return []
     batch = batches[stack[-1]]
-    answer: Label | None = None
-    while stack and (answer is None or (batch is not None and batches[stack[-1]] == batch)):
+    answer: list[Label] = []
+    while stack and (not answer or (batch is not None and batches[stack[-1]] == batch)):
         uid = stack.pop()
         given = _label(connection.execute(f"SELECT {_SELECT} FROM label WHERE uid = ?", (uid,)).fetchone())
         state = _before(connection, given) if action == "undo" else given
-        written = _append(connection, replace(state, at=now_ms(), uid=uuid.uuid4().hex), action, refers=uid)
-        answer = answer or written
+        answer.append(_append(connection, replace(state, at=now_ms(), uid=uuid.uuid4().hex), action, refers=uid))
     return answer
 
 

@@ -56,9 +56,7 @@ def _candidates(source: Source, told: SessionKinds) -> Iterator[Candidate]:
             )  # fmt: skip
 
 
-def drawn(
-    workspace: Workspace, sources: Sequence[Source], recipe: Recipe
-) -> Generator[Progress, None, list[Drawn]]:
+def drawn(workspace: Workspace, sources: Sequence[Source], recipe: Recipe) -> Generator[Progress, None, list[Drawn]]:
     """Draw a list over these sources; tells how far it is, and may be given up at any time. Raises `StoreError`."""
     found: list[Candidate] = []
     steps = 0
@@ -124,9 +122,10 @@ def described(recipe: Mapping[str, JsonValue]) -> str:
     share = recipe.get("controls")
     if isinstance(share, int | float) and share:
         parts.append(f"{share:.0%} controls")
-    for name in ("tools", "rules"):
-        if isinstance(listed_ones := recipe.get(name), list) and listed_ones:
-            parts.append(f"{name} {' '.join(map(str, listed_ones))}")
+    narrowed = {name: recipe.get(name) for name in ("tools", "rules")}
+    parts += [
+        f"{name} {' '.join(map(str, ones))}" for name, ones in narrowed.items() if isinstance(ones, list) and ones
+    ]
     if (seed := recipe.get("seed")) is not None:
         parts.append(f"seed {seed}")
     return ", ".join(parts)
@@ -137,11 +136,7 @@ def described(recipe: Mapping[str, JsonValue]) -> str:
 
 def adjudication_queue(workspace: Workspace, sources: Sequence[Source]) -> Queue:
     """Keep a queue of the calls in these sources on which people disagree. Raises `LabelError` if there are none."""
-    open_ones = [
-        target
-        for source in sources
-        for target in disputes(opinions(workspace.labels_in_force(source)))
-    ]
+    open_ones = [target for source in sources for target in disputes(opinions(workspace.labels_in_force(source)))]
     items = _items(workspace, sources, dict.fromkeys(open_ones, "dispute"))
     if not items:
         raise LabelError("people agree on every call of these traces that two of them labelled")
@@ -210,9 +205,10 @@ def whole_queue(workspace: Workspace, queue_id: str) -> Queue:
 def settled(workspace: Workspace, sources: Sequence[Source], queue: Queue) -> set[Target]:
     """What the person labelled in force, over all label databases of the sources; of disputes, what they settled."""
     stores = {id(store): store for store in (queue_store(workspace), *map(workspace.label_store, sources))}
-    role = "adjudicator" if queue.recipe.get("kind") == ADJUDICATION else None
-    since = queue.at if queue.recipe.get("kind") == RULE_ERRORS else 0  # those were labelled before
-    return set().union(*(store.targets(workspace.by, role, since) for store in stores.values()))
+    kind = queue.recipe.get("kind")
+    role = "adjudicator" if kind == ADJUDICATION else None
+    here = queue.id if kind == RULE_ERRORS else None  # those were all labelled before
+    return set().union(*(store.targets(workspace.by, role, here) for store in stores.values()))
 
 
 def standing_of(workspace: Workspace, sources: Sequence[Source], queue: Queue) -> Standing:

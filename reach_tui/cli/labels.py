@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from reach_tui.base.errors import LabelError
+from reach_tui.base.errors import LabelError, UsageError
 from reach_tui.base.text import one_line
 from reach_tui.cli.label_figures import agreement, score
+from reach_tui.cli.label_queues import queue, queues
 from reach_tui.cli.output import Column, Record, emit, encode, record_options
 from reach_tui.cli.sources import TracePath, Traces, labels_option, path_argument
 from reach_tui.cli.streams import BAD_INPUT, say
 
+if TYPE_CHECKING:
+    from reach_tui.workspace.label_export import Exporter
+
+_FORMS = ["jsonl", "csv", "parquet", "cases", "dataset"]
 COLUMNS = (
     Column("call key", lambda record: str(record["call_key"] or record["session_id"]), weight=3),
     Column("tool", lambda record: str(record["tool"] or "-"), width=12),
@@ -71,26 +77,45 @@ def _list_records(traces: Traces) -> Iterator[Record]:
 
 @labels.command("export")
 @path_argument
-@click.option("--format", "form", type=click.Choice(["jsonl", "csv", "cases"]), default="jsonl", show_default=True)
+@click.option("--format", "form", type=click.Choice(_FORMS), default="jsonl", show_default=True)
 @click.option(
     "--context", type=click.IntRange(min=0), default=3, show_default=True, help="Steps before and after a call."
 )
+@click.option("--redact/--no-redact", default=True, show_default=True, help="Replace secrets and home folders.")
+@click.option("-o", "--output", type=TracePath(), metavar="FILE", help="Write there; a folder for dataset.")
+@click.option("--test-share", type=click.FloatRange(0, 1), default=0.3, show_default=True, help="dataset: held back.")
+@click.option("--seed", type=int, default=1, show_default=True, help="dataset: which sessions are held back.")
 @labels_option
-def export_labels(path: Path, form: str, context: int, labels_file: Path | None) -> int:
-    """Write the labels in force to stdout: JSON Lines with call and context, CSV for a spreadsheet, or cases.
+def export_labels(
+    path: Path,
+    form: str,
+    context: int,
+    redact: bool,
+    output: Path | None,
+    test_share: float,
+    seed: int,
+    labels_file: Path | None,
+) -> int:
+    """Write the labels in force: JSON Lines with call and context, CSV, Parquet, regression cases, or a dataset.
 
-    `cases` makes regression cases of labelled failures, for `reach-tui regress`, with the raw wording kept.
+    `cases` makes regression cases of labelled failures, for `reach-tui regress`, with the raw wording kept. `dataset`
+    makes a folder with README, schema, codebook and splits. Secrets and home folders are replaced; each row says so.
 
     \b
-    Example:
+    Examples:
       reach-tui labels export opencode.db --context 5 > labelled.jsonl
+      reach-tui labels export opencode.db --format dataset -o failures/
     """
-    from reach_tui.labels.exchange import Labelled, to_csv, to_jsonl
+    from reach_tui.labels.exchange import CALL_COLUMNS, LABEL_FIELDS, Labelled, flat_row, to_csv, to_jsonl
+    from reach_tui.workspace.label_export import Exporter
     from reach_tui.workspace.labelling import labelled
 
+    if output is None and form in ("parquet", "dataset"):
+        raise UsageError(f"--format {form} needs -o", hint="name the file (or folder) to write")
     traces = Traces([path], labels_file)
+    exporter = Exporter(redact)
     if form == "cases":
-        return _export_cases(traces)
+        return _export_cases(traces, exporter, output)
     seen: set[str | None] = set()
 
     def rows() -> Iterator[Labelled]:
@@ -99,19 +124,46 @@ def export_labels(path: Path, form: str, context: int, labels_file: Path | None)
                 seen.add(one.label.uid)
                 yield one
 
-    for line in (to_csv if form == "csv" else to_jsonl)(rows()):
-        sys.stdout.write(line)
+    clean = (exporter.cleaned(one)[0] for one in rows())
+    if form == "dataset" and output is not None:
+        from reach_tui.workspace.dataset import write_dataset
+
+        made = write_dataset(output, exporter.rows(rows()), traces.workspace.taxonomy, test_share, seed)
+        say(f"{output}: {made}")
+    elif form == "parquet" and output is not None:
+        from reach_tui.labels.parquet import write_rows
+
+        say(f"{output}: {write_rows(map(flat_row, clean), (*LABEL_FIELDS, *CALL_COLUMNS), output)} rows")
+    else:
+        _write(to_csv(clean) if form == "csv" else to_jsonl(exporter.rows(rows())), output)
+    if exporter.words():
+        say(exporter.words())
     return traces.exit_code()
 
 
-def _export_cases(traces: Traces) -> int:
+def _write(lines: Iterable[str], output: Path | None) -> None:
+    if output is None:
+        for line in lines:
+            sys.stdout.write(line)
+        return
+    from reach_tui.workspace.session_export import write_export
+
+    write_export("".join(lines), output, ())
+
+
+def _export_cases(traces: Traces, exporter: Exporter, output: Path | None) -> int:
     from reach_tui.workspace.case_making import NoCase, cases
 
-    for _, made in traces.each(lambda source: cases(traces.workspace, source)):
-        if isinstance(made, NoCase):
-            say(f"{made.call_key}: no case: {made.why}")
-        else:
-            sys.stdout.write(encode(made) + "\n")
+    def lines() -> Iterator[str]:
+        for _, made in traces.each(lambda source: cases(traces.workspace, source)):
+            if isinstance(made, NoCase):
+                say(f"{made.call_key}: no case: {made.why}")
+            else:
+                yield encode(exporter.case(made)) + "\n"
+
+    _write(lines(), output)
+    if exporter.words():
+        say(exporter.words())
     return traces.exit_code()
 
 
@@ -177,5 +229,7 @@ def write_back(path: Path, as_json: bool, labels_file: Path | None) -> int:
     return BAD_INPUT if refused else traces.exit_code()
 
 
+labels.add_command(queue)
+labels.add_command(queues)
 labels.add_command(agreement)
 labels.add_command(score)

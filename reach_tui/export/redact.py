@@ -15,6 +15,7 @@ from reach_tui.base.jsonio import JsonValue
 from reach_tui.export.secret_shapes import FIELD, FIELD_HINTS, FLAG, SHAPES, is_secret_name, is_secret_value
 
 Record = dict[str, JsonValue]
+_HOME = re.compile(r"(?i)(?:/home/|/Users/|[A-Z]:\\{1,2}Users\\{1,2})(?P<name>[^/\\\s\"'`:;,|<>()\[\]{}*?]+)")
 _LEARNED_LENGTH = 8  # shorter values are too likely to be ordinary words elsewhere
 
 
@@ -37,6 +38,8 @@ class Redactor:
     """Replaces secrets in texts and values. `counts`: how many of each kind were replaced."""
 
     counts: Counter[str] = field(default_factory=Counter)
+    personal: bool = False
+    """Also the names of people's home folders in paths, for data that leaves the team."""
     _known: dict[str, str] = field(default_factory=dict)
     _known_pattern: re.Pattern[str] | None = None
 
@@ -61,6 +64,8 @@ class Redactor:
         found = [span for span, _ in _found(text)]
         if self._known_pattern is not None:
             found += [Span(hit.start(), hit.end(), self._known[hit[0]]) for hit in self._known_pattern.finditer(text)]
+        if self.personal:
+            found += [Span(*hit.span("name"), "home folder") for hit in _HOME.finditer(text)]
         joined: list[Span] = []
         for span in sorted(found, key=lambda one: (one.start, -one.end)):
             if joined and span.start < joined[-1].end:

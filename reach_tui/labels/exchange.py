@@ -68,20 +68,30 @@ def label_record(label: Label) -> dict[str, Any]:
     return record
 
 
-def to_jsonl(rows: Iterable[Labelled]) -> Iterator[str]:
-    """One JSON object a line: `label`, `call`, `context`."""
+def to_jsonl(rows: Iterable[Record]) -> Iterator[str]:
+    """One JSON object a line."""
     for row in rows:
-        yield dumps({"label": label_record(row.label), "call": row.call, "context": list(row.context)}) + "\n"
+        yield dumps(dict(row)) + "\n"
 
 
 def to_csv(rows: Iterable[Labelled]) -> Iterator[str]:
     """A head line, then one line a call and person: the label, and the tool, arguments and result (its beginning)."""
     yield _csv_line([*LABEL_FIELDS, *CALL_COLUMNS])
     for row in rows:
-        cells = [_cell(value) for value in label_record(row.label).values()]
-        call = row.call or {}
-        cells += [_cell(call.get("tool")), _cell(call.get("arguments")), _cell(_shown(call.get("result")))]
-        yield _csv_line(cells)
+        yield _csv_line([_cell(value) for value in flat_row(row).values()])
+
+
+def flat_row(row: Labelled) -> dict[str, Any]:
+    """A label and its call as one level of columns, for tables; arguments as JSON text, a long result cut."""
+    call = row.call or {}
+    arguments = call.get("arguments")
+    shown = arguments if arguments is None or isinstance(arguments, str) else dumps(arguments)
+    return {
+        **label_record(row.label),
+        "tool": call.get("tool"),
+        "arguments": shown,
+        "result": _shown(call.get("result")),
+    }
 
 
 def from_jsonl(lines: Iterable[str], taxonomy: Taxonomy | None = None) -> Imported:
@@ -128,7 +138,17 @@ def from_csv(text: str, taxonomy: Taxonomy | None = None) -> Imported:
 
 
 def read_file(path: Path, taxonomy: Taxonomy | None = None) -> Imported:
-    """Labels from a file: CSV if its name ends so, else JSON Lines. Raises `LabelError` if it cannot be read."""
+    """Labels from a file: CSV or Parquet if its name ends so, else JSON Lines.
+
+    Raises `LabelError` if it cannot be read.
+    """
+    if path.suffix.lower() == ".parquet":
+        from reach_tui.labels.parquet import read_rows
+
+        found = Imported()
+        for number, record in enumerate(read_rows(path), start=1):
+            _take(found, number, record, taxonomy or default())
+        return found
     try:
         text = path.read_bytes().decode("utf-8-sig", "replace")
     except OSError as error:

@@ -15,6 +15,7 @@ from reach_tui.labels.exchange import Labelled, from_csv, from_jsonl, read_file,
 from reach_tui.labels.store import LabelStore
 from reach_tui.model import Label
 from reach_tui.taxonomy import default
+from reach_tui.workspace.label_export import Exporter
 
 TEXT = st.text(
     st.one_of(st.characters(exclude_categories=["Cs"]), st.sampled_from("\x00\n\r\t,;\"'=+-@\u2028\ufeff\x1b|")),
@@ -59,7 +60,7 @@ def label(**other: object) -> Label:
 
 @given(st.lists(labels(), max_size=4))
 def test_json_lines_round_trip(given_labels: list[Label]) -> None:
-    text = "".join(to_jsonl(Labelled(item) for item in given_labels))
+    text = "".join(to_jsonl(Exporter(redact=False).rows(Labelled(item) for item in given_labels)))
     read = from_jsonl(text.split("\n"))
     assert read.problems == []
     assert read.labels == given_labels
@@ -74,10 +75,11 @@ def test_csv_round_trip(given_labels: list[Label]) -> None:
 
 def test_a_line_carries_call_and_context_whole() -> None:
     call = {"tool": "bash", "result": "x" * 50_000, "arguments": {"a": "\ud800"}}
-    (line,) = to_jsonl([Labelled(label(), call, [{"kind": "user", "text": "hi\nthere"}])])
+    rows = Exporter(redact=False).rows([Labelled(label(), call, [{"kind": "user", "text": "hi\nthere"}])])
+    (line,) = to_jsonl(rows)
     record = json.loads(line)
     assert record["call"]["result"] == "x" * 50_000
-    assert record["call"]["arguments"] == {"a": "\ufffd"}
+    assert json.loads(record["call"]["arguments"]) == {"a": "\ufffd"}
     assert record["context"] == [{"kind": "user", "text": "hi\nthere"}]
     assert record["label"]["at"] == "2026-05-28T20:26:40.123Z"
     assert line.count("\n") == 1
@@ -146,8 +148,8 @@ def test_a_file_imported_twice_doubles_nothing(tmp_path: Path, suffix: str) -> N
         one.save(label(call_key="c0", category="loop_repetition", subcategory=None))
         rows = [Labelled(item) for item in one.all_in_force()]
     file = tmp_path / f"labels.{suffix}"
-    writer = to_jsonl if suffix == "jsonl" else to_csv
-    file.write_text("".join(writer(rows)), encoding="utf-8", newline="")
+    lines = to_jsonl(Exporter(redact=False).rows(rows)) if suffix == "jsonl" else to_csv(rows)
+    file.write_text("".join(lines), encoding="utf-8", newline="")
     with LabelStore.open(tmp_path / "b.db") as other:
         read = read_file(file)
         assert read.problems == []

@@ -64,6 +64,8 @@ class SlotIndex:
         self._seeker = Seeker(self._sources, weights, dictionary or BusinessDictionary(), folder)
         self._past: dict[str, _Past] = {}
         self._changed: list[int] = []
+        self._given: dict[tuple[str, frozenset[str]], int] = {}
+        """Tool and names given -> the step at which such a call worked first."""
 
     def add(self, step: Step, verdict: Verdict | None = None) -> None:
         """The session's next step; a call with its verdict (else the store's flag counts)."""
@@ -75,6 +77,8 @@ class SlotIndex:
             self._files.add(call, succeeded)
             about = verdict is None or verdict.category in _ABOUT_PARAMETERS
             self._past.setdefault(_key(call), _Past()).steps.append((call.step, failed is True and about))
+            if succeeded and call.result is not None:
+                self._given.setdefault((call.shown_tool, _given(call)), call.step)
             if succeeded and (call.tool and access(call, self.folder)[0] in (EDIT, WRITE)):
                 self._changed.append(call.step)
         self._sources.add(step, failed)
@@ -93,7 +97,7 @@ class SlotIndex:
         schema = self.schema_of(call)
         if isinstance(call.arguments, str) and patch_of(call) is None:
             return (self._broken(call),) if call.arguments or call.problem else ()
-        slots = list(_gaps(call, schema))
+        slots = [] if self._worked(call) else list(_gaps(call, schema))
         missed = {slot.name for slot in slots}
         file_kind, paths = access(call, self.folder)
         asked = {change.leaf: change for change in changes(call, self.folder) if change.leaf}
@@ -142,6 +146,10 @@ class SlotIndex:
             return call_confidence(slots)
         wrong = {slot.name for slot in slots if slot.confidence == 0 or "SCHEMA:" in slot.note}
         return call_confidence(slots, needed(schema, as_object(call.arguments)) | wrong)
+
+    def _worked(self, call: ToolCall) -> bool:
+        """True if a call with the same names given worked before: whatever the schema says, nothing is missing."""
+        return self._given.get((call.shown_tool, _given(call)), call.step) < call.step
 
     def _less(self, found: Provenance, repeated: int | None) -> Provenance:
         """What is filled, with less confidence where the very same call has failed for its parameters before."""
@@ -279,6 +287,11 @@ def _counts(slot: Slot, names: frozenset[str] | None) -> bool:
         return True
     root = slot.name.split("[", 1)[0].split(".", 1)[0]
     return slot.name in names or root in names
+
+
+def _given(call: ToolCall) -> frozenset[str]:
+    """The names of the arguments that have a value."""
+    return frozenset(name for name, value in as_object(call.arguments).items() if value not in (None, ""))
 
 
 def _made_before(change: Change, together: Iterable[Change]) -> bool:

@@ -303,3 +303,11 @@ def test_an_error_that_names_the_whole_path_is_an_echo_too() -> None:
     )
     slot = story.slots("bash", command="node server.js --port 80")["command[server.js]"]
     assert (slot.source, slot.confidence) == ("none", DEFAULT.invented_path)
+
+
+def test_what_worked_before_without_it_is_no_gap() -> None:
+    story = refunds().user("refund").call("query_refund", "paid", FINE, order="A1")
+    assert story.slots("query_refund", order="A2").keys() == {"order"}
+    assert story.slots("query_refund", order="A2", currency="EUR")["order_id"].confidence == 0.0
+    failed = refunds().user("refund").call("query_refund", "order_id is missing", WRONG, order="A1")
+    assert failed.slots("query_refund", order="A2")["order_id"].confidence == 0.0

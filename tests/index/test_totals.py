@@ -18,8 +18,9 @@ from reach_tui.analyze import tally as analyses
 from reach_tui.analyze.tally import Tally
 from reach_tui.base.paths import cache_dir
 from reach_tui.detect.engine import default_engine
-from reach_tui.index import figures, totals
+from reach_tui.index import figures, scanner, totals
 from reach_tui.index.digest import encode_page
+from reach_tui.index.freshness import row_states
 from reach_tui.index.store import index_path
 from reach_tui.index.totals import counted, tallied
 from reach_tui.model import Session
@@ -34,7 +35,7 @@ from tests.analyze.test_analyses import _tallies
 from tests.index.test_index import MISSED, Counting, aged, call, reader_of, write
 
 DATA = Path(__file__).resolve().parents[1] / "data"
-STORES = sorted(DATA.rglob("*.db"))
+STORES = [*sorted(DATA.rglob("*.db")), *(DATA / kind for kind in ("claude_code", "codex", "gemini_cli", "pi"))]
 
 
 def exact(reader: Reader, session: Session, selection: Selection) -> Tally:
@@ -282,3 +283,33 @@ def test_the_calls_behind_a_number_come_from_their_sessions_alone(
     shutil.rmtree(cache_dir())
     assert [judged.call.key for _, judged in matching(workspace, [source], query, selection)] == found
     os.utime(path)
+
+
+def test_rows_edited_in_place_move_the_sum_over_all_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = aged(Path(shutil.copy(DATA / "kilo" / "kilo-7.7.9.db", tmp_path / "kilo.db")))
+    asked: list[str] = []
+    real = row_states
+
+    def watched(reader: Reader, names: list[str]) -> dict[str, str]:
+        asked.extend(names)
+        return real(reader, names)
+
+    monkeypatch.setattr(scanner, "row_states", watched)
+    sessions = len(list(reader_of(path).sessions()))
+    assert summed(path) == expected(path)
+    assert len(asked) == sessions
+    with closing(sqlite3.connect(path)) as connection, connection:
+        name = connection.execute("SELECT session_id FROM part WHERE data LIKE '%\"tool\"%' LIMIT 1").fetchone()[0]
+        connection.execute("UPDATE session SET time_updated = time_updated + 1 WHERE id = ?", (name,))
+    asked.clear()
+    assert summed(aged(path)) == expected(path)
+    assert name in asked
+    assert len(asked) < sessions / 2  # it and the unfinished ones; the others' rows are known to be what they were
+    with closing(sqlite3.connect(path)) as connection, connection:
+        text = '{"type":"tool","tool":"bash","callID":"x","state":{"status":"error","input":{"a":1},"error":"no"}}'
+        edit = "UPDATE part SET data = ?, time_updated = time_updated + 1 WHERE rowid = (SELECT max(rowid) FROM part)"
+        connection.execute(edit, (text,))
+    asked.clear()
+    before = expected(path)
+    assert summed(aged(path)) == before
+    assert len(asked) >= sessions

@@ -163,10 +163,10 @@ def _faults(value: JsonValue, schema: object, field: str, levels: int) -> Iterat
         yield SchemaFault(field, " or ".join(types), received(value))
         return
     options = schema.get("enum")
-    if isinstance(options, list) and value not in options:
+    if isinstance(options, list) and not any(_equal(value, one) for one in options):
         shown = ", ".join(dumps(one) for one in options[:8]) + (" …" if len(options) > 8 else "")
         yield SchemaFault(field, f"one of {shown}", received(value))
-    elif "const" in schema and value != schema["const"]:
+    elif "const" in schema and not _equal(value, schema["const"]):
         yield SchemaFault(field, received(schema["const"]), received(value))
     for key in ("anyOf", "oneOf"):
         alternatives = schema.get(key)
@@ -251,6 +251,11 @@ def received(value: JsonValue) -> str:
 def _names(types: object) -> tuple[str, ...]:
     listed = [types] if isinstance(types, str) else types if isinstance(types, list) else []
     return tuple(name for name in listed if isinstance(name, str) and name in _TYPES)
+
+
+def _equal(one: JsonValue, other: JsonValue) -> bool:
+    """As JSON has it: true is not 1."""
+    return isinstance(one, bool) == isinstance(other, bool) and one == other
 
 
 def _is(value: JsonValue, name: str) -> bool:

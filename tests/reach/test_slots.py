@@ -278,6 +278,7 @@ def test_patterns_of_a_schema_are_linear_and_may_be_broken() -> None:
         ({"exclusiveMaximum": 5}, 5, "x: expected less than 5, received 5"),
         ({"minLength": 2}, "a", 'x: expected at least 2 characters, received "a"'),
         ({"const": 1}, 2, "x: expected 1, received 2"),
+        ({"enum": ["a", 1]}, True, 'x: expected one of "a", 1, received true'),
         ({"format": "uri"}, "x.org", 'x: expected a URL with its scheme, received "x.org"'),
         ({"items": {"type": "string"}}, ["a", 1], "x[1]: expected string, received 1"),
         ({"minItems": 1}, [], "x: expected at least 1 items, received 0 items"),

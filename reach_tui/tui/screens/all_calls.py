@@ -75,6 +75,7 @@ class AllCallsScreen(OpensCalls):
         self._counted = -1
         self._wanted: list[int] = []
         self._asked = threading.Event()
+        self._left = False
         self._timer: Timer | None = None
 
     def compose(self) -> ComposeResult:
@@ -94,7 +95,8 @@ class AllCallsScreen(OpensCalls):
         self._timer = self.set_interval(_AGAIN_SECONDS, self._lay_out_if_more)
 
     def on_unmount(self) -> None:
-        self._asked.set()
+        self._left = True
+        self._asked.set()  # or the thread would wait for ever, and the program with it
 
     @property
     def call_list(self) -> EveryCall:
@@ -135,10 +137,10 @@ class AllCallsScreen(OpensCalls):
     @work(thread=True, group="read", description="read", exit_on_error=False)
     def _read(self) -> None:
         worker, told = get_current_worker(), False
-        while True:
+        while not (worker.is_cancelled or self._left):
             self._asked.wait()
             self._asked.clear()
-            while not worker.is_cancelled and (wanted := self._wanted):
+            while not (worker.is_cancelled or self._left) and (wanted := self._wanted):
                 pages, number = self.call_list.pages, wanted[0]
                 self._wanted = wanted[1:]
                 try:
@@ -149,8 +151,6 @@ class AllCallsScreen(OpensCalls):
                         told = True
                         self.app.call_from_thread(self.reach.say, error.line(), severity="error")
                 self.post_message(self.Read(pages, number, lines))
-            if worker.is_cancelled or not self.is_attached:
-                return
 
     def _lines(self, pages: CallPages, number: int) -> list[CallLine]:
         entry, view, workspace = pages.entry(number), pages.view, self.reach.workspace

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from reach_tui.base.jsonio import as_object, as_text
@@ -185,6 +185,11 @@ class Files:
             found = _SHELL_READ.search(command[:2000])
             if found:
                 yield resolved(found["path"].strip("'\""), self.folder), found["program"] in ("cat", "nl", "bat")
+
+    def versions(self, path: str, step: int) -> Sequence[Version]:
+        """The versions of a file before that step, oldest first; none where the session has not seen it."""
+        history = self._files.get(path)
+        return history.versions[: bisect_left(history.steps, step)] if history is not None else ()
 
     def _add(self, path: str, version: Version, whole: bool) -> None:
         self._files.setdefault(path, _History()).add(version, whole)

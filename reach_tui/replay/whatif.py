@@ -16,6 +16,7 @@ from reach_tui.analyze.pairs import answered, error_text
 from reach_tui.analyze.story import Told
 from reach_tui.model import Route, Step, Thresholds, ToolCall, Verdict
 from reach_tui.reach.breaker import Breaker, BreakerSettings, BreakerState
+from reach_tui.reach.budget import ChainBudget
 from reach_tui.reach.decision import decide, ranked
 from reach_tui.reach.retry import next_try
 from reach_tui.reach.spec import Registry
@@ -41,6 +42,8 @@ class Changes:
     breaker: BreakerSettings | None = None
     registry: Registry | None = None
     """Whose `idempotent` and retry policy say what would be sent again; None: no retries are looked at."""
+    budget_ms: int | None = None
+    """The time that the calls after one request share, as the layer shares it."""
 
     def thresholds(self, recorded: Thresholds) -> Thresholds:
         """The thresholds in force for a decision that was made with `recorded`."""
@@ -96,6 +99,10 @@ class Moment:
     """The breaker would have kept the call from being made."""
     retried: bool
     """The executor would have sent it again."""
+    budget_left: int | None = None
+    """Milliseconds of the request's budget when the call began; None without a budget or a time."""
+    over_budget: str | None = None
+    """`good` (a call that succeeded took longer than was left), `bad`, or None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +136,7 @@ def replay(session_id: str, told: Iterable[Told], changes: Changes) -> Replayed:
     """One session under changed settings. Routes stand in the steps and calls, recorded or inferred."""
     guards = _Guards(changes)
     breakers = _Breakers(changes.breaker)
+    budgets = _Budgets(changes.budget_ms)
     moments = []
     for step, verdict in told:
         call = step.call
@@ -138,15 +146,17 @@ def replay(session_id: str, told: Iterable[Told], changes: Changes) -> Replayed:
         copied = call is not None and call.copy_of is not None
         after, flip, explained = _decision(session_id, step, route, changes)
         state, blocked, retried, timed_out, guard = None, False, False, None, None
+        left, over = None, None
         if call is not None and verdict is not None and not copied:
             state, blocked = breakers.see(call, verdict)
             guard = guards.see(call, verdict)
-            timed_out = _timed_out(call, verdict, changes.timeouts)
+            timed_out = _killed(call, verdict, changes.timeouts.get(call.tool, changes.timeouts.get("*")))
+            left = budgets.see(call)
+            over = _killed(call, verdict, left)
             retried = _retried(call, verdict, changes.registry)
         key, tool = (call.key, call.tool) if call is not None else (None, None)
-        moments.append(
-            Moment(step.number, key, tool, route, after, flip, explained, guard, timed_out, state, blocked, retried)
-        )
+        seen = (guard, timed_out, state, blocked, retried, left, over)
+        moments.append(Moment(step.number, key, tool, route, after, flip, explained, *seen))
     return Replayed(tuple(moments))
 
 
@@ -249,8 +259,27 @@ class _Breakers:
         return state, False
 
 
-def _timed_out(call: ToolCall, verdict: Verdict, timeouts: Mapping[str, int]) -> str | None:
-    limit = timeouts.get(call.tool, timeouts.get("*"))
+class _Budgets:
+    """What is left of a request's time on the recorded clock; each turn begins with the whole."""
+
+    def __init__(self, total_ms: int | None) -> None:
+        self._total_ms = total_ms
+        self._turn: int | None = None
+        self._budget: ChainBudget | None = None
+        self._now = 0.0
+
+    def see(self, call: ToolCall) -> int | None:
+        if self._total_ms is None or call.started_at is None:
+            return None
+        self._now = max(self._now, call.started_at / 1000)
+        if self._budget is None or call.turn != self._turn:
+            self._turn, self._budget = call.turn, ChainBudget(self._total_ms, now=lambda: self._now)
+        lease = self._budget.lease(self._total_ms)
+        self._budget.settle(lease, min(lease.ms, call.duration_ms or 0))
+        return int(lease.ms)
+
+
+def _killed(call: ToolCall, verdict: Verdict, limit: int | None) -> str | None:
     if limit is None or call.duration_ms is None or call.duration_ms <= limit:
         return None
     return "good" if verdict.failed is False else "bad"

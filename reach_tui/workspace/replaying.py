@@ -9,6 +9,7 @@ from pathlib import Path
 from reach_tui.analyze.story import Told
 from reach_tui.analyze.timeouts import Durations, advice
 from reach_tui.analyze.timeouts import of_session as durations_of
+from reach_tui.infer.registries import bundled
 from reach_tui.infer.routes import K, Settings
 from reach_tui.model import Route, Session, Step
 from reach_tui.reach.breaker import BreakerSettings
@@ -46,6 +47,12 @@ class ReplaySettings:
     breaker: bool = False
     infer: bool = True
     """Infer routes for calls that recorded none."""
+    breaker_after: int = BreakerSettings().in_a_row
+    """Failures in a row that open the breaker."""
+    budget_ms: int | None = None
+    """Time that the calls after one request share."""
+    retries: bool | None = None
+    """Look at retries: None where a registry is named; without one True takes what ships for that kind of store."""
 
     @property
     def reroutes(self) -> bool:
@@ -63,22 +70,55 @@ class Recording:
     """The same with a route for every call: recorded, else inferred with the usual settings."""
 
 
+Again = Callable[[Step, Route], Route]
+Watch = Callable[[], None]
+"""Called for each step or session that was read; may raise to stop."""
+
+
+def _unwatched() -> None:
+    pass
+
+
 class Replay:
-    """Replays the sessions of one source under one set of settings."""
+    """Replays the sessions of one source under one set of settings, and under others after `use`.
+
+    One thread at a time. Raises `ConfigError` where the registry cannot be used.
+    """
 
     def __init__(self, workspace: Workspace, source: Source, settings: ReplaySettings) -> None:
         self._workspace = workspace
         self._source = source
-        self.settings = settings
-        self._registry = PersonsRegistry(settings.registry) if settings.registry is not None else None
         self._usual = Inference(workspace, source)
-        changed = Settings(k=settings.k or K)
-        self._changed = Inference(workspace, source, self._registry, changed, person_first=True)
         self._timeouts: Mapping[str, int] | None = None
+        self.settings = replace(settings, registry=None)
+        self._registry: PersonsRegistry | None = None
+        self._changed: Inference | None = None
+        self._again: tuple[str, Again] | None = None
+        """The other router over a session, by its id: kept while registry, k and fallback switch are the same."""
+        self.use(settings)
+
+    def use(self, settings: ReplaySettings) -> None:
+        """Replay under these settings from now on. Raises `ConfigError`; the old ones stand then."""
+        before = self.settings
+        if settings.registry != before.registry:
+            self._registry = PersonsRegistry(settings.registry) if settings.registry is not None else None
+            self._changed = None
+        if settings.k != before.k:
+            self._changed = None
+        if self._changed is None or settings.degraded != before.degraded:
+            self._again = None
+        self.settings = settings
+
+    def refresh(self) -> tuple[str, ...] | None:
+        """Look at the registry's folder again: tools that changed, None where nothing did. Raises `RegistryError`."""
+        changed = self._registry.refresh() if self._registry is not None else None
+        if changed:
+            self._again = None
+        return changed
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What is wrong with files of the registry, which are left out of it."""
+        """What is wrong with files of the registry: their last good version counts, or they are left out of it."""
         return tuple(f"{one.where}: {one.text()}" for one in self._registry.problems) if self._registry else ()
 
     def sessions(self, session_id: str | None = None) -> Iterator[Session]:
@@ -87,12 +127,13 @@ class Replay:
             if session.copy_of is None and session_id in (None, session.id):
                 yield session
 
-    def read(self, session: Session) -> Recording:
+    def read(self, session: Session, watch: Watch = _unwatched) -> Recording:
         """Read a session. Raises `StoreError`."""
-        steps = list(self._workspace.judged_steps(self._source, session.id))
         routes = self._usual.routes(session.id) if self.settings.infer else None
-        told = []
-        for one in steps:
+        steps, told = [], []
+        for one in self._workspace.judged_steps(self._source, session.id):
+            watch()
+            steps.append(one)
             if one.judged is None:
                 told.append(Told(one.step))
             else:
@@ -104,8 +145,8 @@ class Replay:
                 routes.add(one)
         return Recording(session, steps, told)
 
-    def run(self, recording: Recording) -> Replayed:
-        """One session under the settings. Raises `StoreError`."""
+    def run(self, recording: Recording, watch: Watch = _unwatched) -> Replayed:
+        """One session under the settings. `watch` is called where sessions have to be read. Raises `StoreError`."""
         settings = self.settings
         changes = Changes(
             settings.t1,
@@ -114,29 +155,51 @@ class Replay:
             self._reroute(recording) if settings.reroutes else None,
             settings.guard_after,
             settings.guard_rule,
-            self._limits(),
-            BreakerSettings() if settings.breaker else None,
-            ToolList(self._registry.set.tools) if self._registry is not None else None,
+            self._limits(watch),
+            BreakerSettings(in_a_row=settings.breaker_after) if settings.breaker else None,
+            self._retrying(),
+            settings.budget_ms,
         )
         return replay(recording.session.id, recording.told, changes)
 
-    def _limits(self) -> Mapping[str, int]:
+    def _retrying(self) -> ToolList | None:
+        wanted = self.settings.retries
+        if wanted is False or (wanted is None and self._registry is None):
+            return None
+        return ToolList(self._registry.set.tools if self._registry is not None else bundled(self._source.kind).values())
+
+    def _limits(self, watch: Watch) -> Mapping[str, int]:
         if not self.settings.advised_timeouts:
             return self.settings.timeouts
         if self._timeouts is None:
             durations = Durations()
             for session in self._source.reader.sessions():
+                watch()
                 judged = self._workspace.judged_calls(self._source, [session.id])
                 durations.include(durations_of((one.call, one.verdict) for one in judged))
-            advised = {one.tool: one.advised for one in advice(durations, {}) if one.advised is not None}
-            self._timeouts = {**advised, **self.settings.timeouts}
-        return self._timeouts
+            self._timeouts = {one.tool: one.advised for one in advice(durations, {}) if one.advised is not None}
+        return {**self._timeouts, **self.settings.timeouts}
 
-    def _reroute(self, recording: Recording) -> Callable[[Step, Route], Route]:
-        """Routes anew: among the person's tools, or among those the session had."""
+    def _reroute(self, recording: Recording) -> Again:
+        """Routes anew: among the person's tools, or among those the session had. Each step is asked once."""
+        if self._again is None or self._again[0] != recording.session.id:
+            again, known = self._router(recording), dict[int, Route]()
+
+            def asked(step: Step, route: Route) -> Route:
+                if step.number not in known:
+                    known[step.number] = again(step, route)
+                return known[step.number]
+
+            self._again = recording.session.id, asked
+        return self._again[1]
+
+    def _router(self, recording: Recording) -> Again:
+        k = self.settings.k or K
+        if self._changed is None:
+            self._changed = Inference(self._workspace, self._source, self._registry, Settings(k=k), person_first=True)
         routes = self._changed.routes(recording.session.id)
         routes.read(recording.steps, len(recording.steps))
-        router = Router(ToolList(routes.tools.tools), k=self.settings.k or K, degraded=self.settings.degraded)
+        router = Router(ToolList(routes.tools.tools), k=k, degraded=self.settings.degraded)
 
         def again(step: Step, route: Route) -> Route:
             if route.basis == "inferred" and step.call is not None:

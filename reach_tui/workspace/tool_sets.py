@@ -48,11 +48,26 @@ class PersonsRegistry:
         from reach_tui.reach.registry import FolderRegistry
         from reach_tui.replay.registry_source import registry_folder
 
-        registry = FolderRegistry(registry_folder(folder))
+        self._folder = registry = FolderRegistry(registry_folder(folder))
         self.problems: tuple[Problem, ...] = registry.problems
         if not registry.tools():
             raise RegistryError([*self.problems] or [Problem(str(folder), "no tool in it: one YAML file a tool")])
         self.set = ToolSet(registry.tools(), REGISTRY)
+
+    def refresh(self) -> tuple[str, ...] | None:
+        """Look at the folder again: names of tools that are others now, None where nothing is new.
+
+        A broken file keeps its last good version (`problems` says so), a folder without any tool the last tools. Raises
+        `RegistryError` where the folder cannot be read.
+        """
+        before = self.problems
+        found = self._folder.refresh()
+        self.problems = self._folder.problems
+        if not found:
+            return () if self.problems != before else None
+        if self._folder.tools():
+            self.set = ToolSet(self._folder.tools(), REGISTRY)
+        return tuple(sorted({*found.added, *found.changed, *found.removed}))
 
 
 class ToolSets:

@@ -93,6 +93,7 @@ class Whole:
     def __init__(self, reader: Reader, before: str | None) -> None:
         self._before = _whole(before)
         self._now: dict[str, tuple[int, int]] | None = None
+        self._next: dict[str, list[int]] = {}
         self._thread: threading.Thread | None = None
         if isinstance(reader, Grown) and self._before:
             self._thread = threading.Thread(target=self._add_up, args=(reader.growth, reader.path), daemon=True)
@@ -109,6 +110,20 @@ class Whole:
             return False
         self._thread.join()
         return self._now == {table: (count, total) for table, (_, count, total) in self._before.items()}
+
+    def see(self, reader: Reader, highest: dict[str, int]) -> None:
+        """Add up the rows that are new, before any of them is judged: what is edited later then shows next time."""
+        if isinstance(reader, Grown) and self._before and highest.keys() == self._before.keys():
+            after = {table: row for table, (row, _, _) in self._before.items()}
+            added = reader.growth.whole(reader.path, highest, after)
+            self._next = {
+                table: [max(row, highest[table]), count + added[table][0], total + added[table][1]]
+                for table, (row, count, total) in self._before.items()
+            }
+
+    def advanced(self) -> str | None:
+        """What to compare with next time, if nothing old has changed."""
+        return dumps(self._next) if self._next and self.unchanged() else None
 
 
 def _whole(text: str | None) -> dict[str, tuple[int, int, int]]:

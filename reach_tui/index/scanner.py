@@ -109,6 +109,7 @@ class State:
         seen = None if quiet else look(reader, mark, now)
         if seen is not None:
             index.invalidate(seen)
+            whole.see(reader, seen.highest)
         by_id = {session.id: session for session in listed()}
         known = index.known()
         if seen is not None:
@@ -159,8 +160,8 @@ class State:
         known = self.index.known()
         states = {name: one.state for name, one in known.items() if one.fresh}
         missing = [name for name in self.sessions if name not in states]
-        whole = None
-        if len(missing) <= len(states):  # children that no report counts; else it is not worth it
+        whole = self.whole.advanced()
+        if whole is None and len(missing) <= len(states):  # children that no report counts; else it is not worth it
             states.update(row_states(self.reader, missing))
             whole = whole_of(self.reader, self.seen.highest, states.values())
         self.index.checked(self.seen.fingerprint if self.seen.settled else None, not missing, whole)

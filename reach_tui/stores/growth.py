@@ -98,12 +98,14 @@ class Growth:
                             found[name].append(_row_state(state))
         return found
 
-    def whole(self, path: Path, highest: Mapping[str, int]) -> dict[str, tuple[int, int]]:
-        """Count and sum of `row_states` over all rows up to a rowid, by table. Raises `StoreError`."""
+    def whole(
+        self, path: Path, highest: Mapping[str, int], after: Mapping[str, int] | None = None
+    ) -> dict[str, tuple[int, int]]:
+        """Count and sum of `row_states` over all rows up to a rowid (and after one), by table. Raises `StoreError`."""
         found: dict[str, tuple[int, int]] = {}
         for one in self.rows:
             count = total = 0
-            for start in range(0, highest.get(one.table, 0), _BLOCK):
+            for start in range((after or {}).get(one.table, 0), highest.get(one.table, 0), _BLOCK):
                 with reading(path) as connection:
                     edited = _edited(one, columns_of(connection, one.table))
                     query = f"SELECT count(*), {edited} FROM {one.table} NOT INDEXED WHERE rowid > ? AND rowid <= ?"

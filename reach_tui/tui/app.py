@@ -141,6 +141,18 @@ class ReachApp(App[int]):
         if first is not None and first.sources:
             self.push_screen(SearchScreen(list(first.sources)))
 
+    def open_queue(self, what: str = "resume") -> None:
+        """The labelling queue over everything that is open; another one takes the place of the one in front."""
+        from reach_tui.tui.screens.queue import QueueScreen
+
+        first = self.sessions_screen
+        if first is not None and first.sources:
+            screen = QueueScreen(list(first.sources), what)
+            if isinstance(self.screen, QueueScreen):
+                self.switch_screen(screen)
+            else:
+                self.push_screen(screen)
+
     def title_of(self, source: Source, session_id: str) -> str:
         """A session's title, as the session list has it; its id where it is not listed."""
         from reach_tui.tui.rows import title_of

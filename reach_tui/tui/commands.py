@@ -10,8 +10,8 @@ from textual.binding import Binding
 from reach_tui.base.errors import ConfigError
 
 SESSIONS, SESSION, DETAIL, REPORT, CALLS = "sessions", "session", "detail", "report", "calls"
-SEARCH, ALL_CALLS, COMPARE = "search", "all-calls", "compare"
-EVERYWHERE = (SESSIONS, SESSION, DETAIL, REPORT, CALLS, SEARCH, ALL_CALLS, COMPARE)
+SEARCH, ALL_CALLS, COMPARE, QUEUE, NOTES = "search", "all-calls", "compare", "queue", "notes"
+EVERYWHERE = (SESSIONS, SESSION, DETAIL, REPORT, CALLS, SEARCH, ALL_CALLS, COMPARE, QUEUE, NOTES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,8 @@ _LABELS = (
     ("6", "limit"), ("7", "upstream"), ("8", "loop"), ("9", "model"), ("0", "fine"),
 )  # fmt: skip
 
+_LABELLING = (SESSION, DETAIL, QUEUE)
+
 COMMANDS: tuple[Command, ...] = (
     Command("down", "j,down", "next row", "Move"),
     Command("up", "k,up", "previous row", "Move"),
@@ -65,7 +67,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("sort", "s", "sort by the next column", "Find the failure", (SESSIONS,), "sort"),
     Command("pause", "p", "stop counting and indexing, or go on", "Program", (SESSIONS,)),
     Command("open", "enter", "open the row; in a session: the whole call", "Go",
-            (SESSIONS, SESSION, REPORT, CALLS, SEARCH, ALL_CALLS, COMPARE), "open"),
+            (SESSIONS, SESSION, REPORT, CALLS, SEARCH, ALL_CALLS, COMPARE, QUEUE, NOTES), "open"),
     Command("all-calls", "c", "every call as one list", "Go", (SESSIONS,), "calls"),
     Command("view-calls", "v", "all calls, the failed ones, the hidden ones", "Find the failure", (ALL_CALLS,), "view"),
     Command("report", "R", "the report on all that is open", "Go", (SESSIONS,), "report"),
@@ -80,14 +82,30 @@ COMMANDS: tuple[Command, ...] = (
     Command("origin", "o", "jump to where a slot's value came from; again: back", "Go", (SESSION,), "origin"),
     Command("problems", "exclamation_mark", "what could not be read", "Go", (SESSIONS, SESSION)),
     *(
-        Command(f"label-{key}", key, f"label: {word}", "Label", (SESSION, DETAIL), action=f"label('{key}')")
+        Command(f"label-{key}", key, f"label: {word}", "Label", (*_LABELLING, NOTES), action=f"label('{key}')")
         for key, word in _LABELS
     ),
-    Command("refine", "semicolon", "then a digit: second level of that label", "Label", (SESSION, DETAIL), "refine"),
-    Command("repeat-label", "full_stop", "give the last label again", "Label", (SESSION, DETAIL), "again"),
-    Command("note", "e", "write a note to the label", "Label", (SESSION, DETAIL), "note"),
-    Command("undo", "u", "undo the last label", "Label", (SESSION, DETAIL), "undo"),
-    Command("redo", "U", "redo it", "Label", (SESSION, DETAIL)),
+    Command("refine", "semicolon", "then a digit: second level of that label", "Label", _LABELLING, "refine"),
+    Command("repeat-label", "full_stop", "give the last label again", "Label", _LABELLING, "again"),
+    Command("note", "e", "write a note to the label", "Label", _LABELLING, "note"),
+    Command("undo", "u", "undo the last label", "Label", (*_LABELLING, NOTES), "undo"),
+    Command("redo", "U", "redo it", "Label", (*_LABELLING, NOTES)),
+    Command("first-cause", "f", "mark the call as the session's first cause, or not", "Label", _LABELLING),
+    Command("label-queue", "L", "go on with the labelling queue, or draw one", "Label", (SESSIONS, SESSION, ALL_CALLS),
+            "queue"),
+    Command("defer", "space", "later: the item comes back last", "Label", (QUEUE,), "later"),
+    Command("skip", "s", "skip the item for good; on a skipped one: take it back", "Label", (QUEUE,), "skip"),
+    Command("next-item", "n", "next item, without labelling", "Label", (QUEUE,), "next"),
+    Command("previous-item", "p", "previous item", "Label", (QUEUE,)),
+    Command("next-category", "right", "read on in the codebook: next class", "Label", (QUEUE,)),
+    Command("previous-category", "left", "previous class", "Label", (QUEUE,)),
+    Command("together", "m", "label identical failures of the session together", "Label", (QUEUE,), "together"),
+    Command("blind", "b", "blind: verdict and others' labels wait for your answer, or not", "Label", (QUEUE,), "blind"),
+    Command("open-coding", "o", "open coding: notes now, classes later", "Label", (QUEUE,)),
+    Command("notes", "N", "group the notes that have no class yet", "Label", (QUEUE, SESSIONS)),
+    Command("choose-note", "space", "choose the note, or not", "Label", (NOTES,), "choose"),
+    Command("choose-queue", "L", "choose or draw another queue; where people, or rule and person, disagree", "Label",
+            (QUEUE, REPORT)),
     Command("copy-call", "y", "copy the call as JSON", "Copy", (SESSION, DETAIL)),
     Command("copy-evidence", "Y", "copy the evidence", "Copy", (SESSION, DETAIL)),
     Command("follow", "F", "follow live: show new steps while the agent writes", "Go", (SESSIONS, SESSION)),

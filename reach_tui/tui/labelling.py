@@ -65,6 +65,10 @@ class Labelling:
         """The same label with a note."""
         self._relabel(given, replace(given.label, note=note))
 
+    def mark_first_cause(self, given: Given) -> None:
+        """The same label, with the mark of the session's first cause, or without it."""
+        self._relabel(given, replace(given.label, first_cause=not given.label.first_cause))
+
     def _relabel(self, given: Given, label: Label) -> None:
         label = replace(label, by=self._app.workspace.by, at=now_ms(), id=None)
         self.last = Given(given.judged, label)

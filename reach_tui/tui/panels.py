@@ -99,6 +99,7 @@ def verdict_lines(judged: JudgedCall, width: int, style: Style, where: str = "")
         label = judged.label
         chosen = " / ".join(part for part in (label.category, label.subcategory) if part)
         note = f" “{one_line(label.note)}”" if label.note else ""
+        chosen += " · first cause" if label.first_cause else ""
         lines.append(
             padded(
                 [(f"{style.glyphs.label} {chosen}", "label"), (f" by {one_line(label.by)}{note}  {where}", "dim")],

@@ -20,10 +20,9 @@ from reach_tui.labels.queues import Queue as Queue
 from reach_tui.labels.queues import QueueItem as QueueItem
 from reach_tui.labels.queues import put_off, put_off_by, standing
 from reach_tui.labels.store import UNCODED as UNCODED
-from reach_tui.labels.store import LabelStore
-from reach_tui.model import Label, Session
+from reach_tui.model import Label, Session, StepKind
 from reach_tui.workspace.judged import JudgedCall, JudgedStep
-from reach_tui.workspace.queueing import ADJUDICATION, RULE_ERRORS, settled, source_of
+from reach_tui.workspace.queueing import ADJUDICATION, RULE_ERRORS, label_stores, settled, source_of, step_back
 from reach_tui.workspace.sources import Source
 from reach_tui.workspace.workspace import Workspace
 
@@ -173,10 +172,11 @@ class Desk:
         self._lock = threading.Lock()
         self._read: dict[tuple[str, str], tuple[Source | None, Session | None, list[JudgedStep]]] = {}
         self._store = workspace.queue_store()
-        self.place = self._find_place()
+        self.place = self.find_place()
         self._spent: list[int] = []
 
-    def _find_place(self) -> Place:
+    def find_place(self) -> Place:
+        """The person's place as it is on disk. Raises `LabelError`."""
         mine = settled(self.workspace, self.sources, self.queue)
         off = put_off_by(self._store, self.queue.id, self.workspace.by)
         now = standing(self.queue, mine, off)
@@ -211,6 +211,9 @@ class Desk:
         except ReachError as error:
             return Item(item, problem=error.line())
         before, after = steps[max(0, at - BEFORE) : at], steps[at + 1 : at + 1 + AFTER]
+        asked = next((one for one in reversed(steps[:at]) if one.step.kind is StepKind.USER), None)
+        if asked is not None and asked not in before:
+            before = [asked, *before]
         alike = _alike(likeness(judged), judged, steps)
         around = tuple(before), tuple(after), len(steps)
         return Item(item, source, session, judged, *around, alike, tuple(labels))
@@ -263,21 +266,12 @@ class Desk:
         return self._step(redo=True)
 
     def _step(self, *, redo: bool) -> Answer:
-        by = self.workspace.by
         try:
-            able = [(at, store) for store in self._stores() if (at := store.last_step(by, redo=redo)) is not None]
-            if not able:
-                return Answer()
-            store = max(able, key=lambda pair: pair[0])[1]
-            written = store.redo_all(by) if redo else store.undo_all(by)
+            written = step_back(self.workspace, self.sources, redo=redo)
         except ReachError as error:
             return Answer(error=error)
         places = [place for label in written if (place := self.position_of(label)) is not None]
         return Answer(tuple(written), min(places) if places else None)
-
-    def _stores(self) -> list[LabelStore]:
-        stores = {id(one): one for one in (self._store, *map(self.workspace.label_store, self.sources))}
-        return list(stores.values())
 
     def put_off(self, position: int, action: str) -> Answer:
         """Keep on disk that an item was deferred, skipped or returned."""
@@ -312,7 +306,8 @@ class Desk:
 
     def recall_rate(self) -> None:
         """Take the rate from the last labels given in this queue before. Raises `LabelError`."""
-        labels = [one for store in self._stores() for one in store.last_shown(self.workspace.by, _RATE)]
+        stores = label_stores(self.workspace, self.sources)
+        labels = [one for store in stores for one in store.last_shown(self.workspace.by, _RATE)]
         for label in sorted(labels, key=lambda one: one.at)[-_RATE:]:
             try:
                 told = loads(label.shown or "null")

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-from reach_tui.analyze.sampling import CONTROL, ORDERS, STRATA, Candidate, Drawn, Recipe, draw
-from reach_tui.analyze.sampling import KINDS as KINDS
+from reach_tui.analyze.sampling import CONTROL, Candidate, Drawn, Recipe, draw
+from reach_tui.base.clock import now_ms, to_iso
 from reach_tui.base.errors import LabelError
 from reach_tui.base.jsonio import JsonValue
 from reach_tui.index.pages import SessionKinds, listed
 from reach_tui.index.workers import Workers
 from reach_tui.labels.queues import Queue, QueueItem, Standing, load_queue, put_off_by, queues, save_queue, standing
-from reach_tui.labels.store import LabelStore
+from reach_tui.labels.store import UNCODED, LabelStore
+from reach_tui.model import Label
 from reach_tui.workspace.label_figures import Target, disputes, opinions
 from reach_tui.workspace.sources import Source
 from reach_tui.workspace.workspace import Workspace
@@ -24,7 +25,6 @@ RULE_ERRORS = "rule_errors"
 """`kind` in the recipe of a queue of calls on which rule and person disagree."""
 _WORDS = {"hidden": "hidden errors", "failed": "failures", "soft": "soft signals", "flagged": "flagged", "all": "calls"}
 _ORDER_WORDS = {"doubt": "nearest to doubt first", "random": "in random order", "newest": "newest first"}
-ORDERS, STRATA = ORDERS, STRATA
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,11 +204,10 @@ def whole_queue(workspace: Workspace, queue_id: str) -> Queue:
 
 def settled(workspace: Workspace, sources: Sequence[Source], queue: Queue) -> set[Target]:
     """What the person labelled in force, over all label databases of the sources; of disputes, what they settled."""
-    stores = {id(store): store for store in (queue_store(workspace), *map(workspace.label_store, sources))}
     kind = queue.recipe.get("kind")
     role = "adjudicator" if kind == ADJUDICATION else None
     here = queue.id if kind == RULE_ERRORS else None  # those were all labelled before
-    return set().union(*(store.targets(workspace.by, role, here) for store in stores.values()))
+    return set().union(*(store.targets(workspace.by, role, here) for store in label_stores(workspace, sources)))
 
 
 def standing_of(workspace: Workspace, sources: Sequence[Source], queue: Queue) -> Standing:
@@ -235,8 +234,6 @@ def _reachable(sources: Sequence[Source], left: Sequence[QueueItem]) -> bool:
 
 def queue_records(workspace: Workspace, sources: Sequence[Source]) -> Iterator[dict[str, JsonValue]]:
     """The queues as records: id, name, by, at, the person's place, recipe. Raises `LabelError`."""
-    from reach_tui.base.clock import to_iso
-
     for one in all_queues(workspace):
         queue = whole_queue(workspace, one.id)
         place = standing_of(workspace, sources, queue)
@@ -251,3 +248,80 @@ def queue_records(workspace: Workspace, sources: Sequence[Source]) -> Iterator[d
             "deferred": place.deferred,
             "recipe": dict(queue.recipe),
         }
+
+
+def label_stores(workspace: Workspace, sources: Sequence[Source]) -> list[LabelStore]:
+    """The label databases of the sources, and the one that keeps queues, each once. Raises `LabelError`."""
+    stores = {id(store): store for store in (queue_store(workspace), *map(workspace.label_store, sources))}
+    return list(stores.values())
+
+
+def step_back(workspace: Workspace, sources: Sequence[Source], *, redo: bool) -> list[Label]:
+    """Undo (or redo) the person's last label or batch, in whichever label database it is; the rows written.
+
+    Raises `LabelError`.
+    """
+    able = [
+        (at, store)
+        for store in label_stores(workspace, sources)
+        if (at := store.last_step(workspace.by, redo=redo)) is not None
+    ]
+    if not able:
+        return []
+    store = max(able, key=lambda pair: pair[0])[1]
+    return store.redo_all(workspace.by) if redo else store.undo_all(workspace.by)
+
+
+# Opening
+
+RESUME = "resume"
+DISPUTES, WRONG_RULES = "disputes", "wrong rules"
+_RECIPES = {
+    "hidden": Recipe(),
+    "failed": Recipe(kind="failed"),
+    "soft": Recipe(kind="soft"),
+    "all": Recipe(kind="all", order="random", stratify="none", controls=0.0),
+}
+
+
+def opened(workspace: Workspace, sources: Sequence[Source], what: str) -> Generator[Progress, None, Queue]:
+    """The queue to work on: `resume` (or a new one of hidden errors), a kind to draw, disagreements, or a queue's id.
+
+    Raises `LabelError`, `StoreError`.
+    """
+    if what == RESUME:
+        found = unfinished(workspace, sources)
+        if found is not None:
+            return found
+        what = "hidden"
+    if what in _RECIPES:
+        return (yield from make_queue(workspace, sources, _RECIPES[what]))
+    if what == DISPUTES:
+        return adjudication_queue(workspace, sources)
+    if what == WRONG_RULES:
+        return rule_error_queue(workspace, sources)
+    return whole_queue(workspace, what)
+
+
+# Notes without a class
+
+
+def notes(workspace: Workspace, sources: Sequence[Source]) -> list[tuple[Source, Label]]:
+    """The person's notes that have no class yet, oldest first. Raises `LabelError`."""
+    found: dict[str, tuple[Source, Label]] = {}
+    for source in sources:
+        for label in workspace.label_store(source).all_in_force(source.kind, by=workspace.by):
+            if label.category == UNCODED:
+                found.setdefault(label.uid or "", (source, label))
+    return sorted(found.values(), key=lambda pair: (pair[1].at, pair[1].id or 0))
+
+
+def class_notes(workspace: Workspace, chosen: Sequence[tuple[Source, Label]], category: str) -> int:
+    """Give notes a class, in one step of undo for each label database; how many. Raises `LabelError`."""
+    stores: dict[int, tuple[LabelStore, list[Label]]] = {}
+    for source, label in chosen:
+        store = workspace.label_store(source)
+        stores.setdefault(id(store), (store, []))[1].append(replace(label, category=category, at=now_ms(), id=None))
+    for store, labels in stores.values():
+        store.save_many(labels)
+    return len(chosen)

@@ -72,6 +72,10 @@ class ListScreen(Screen[None]):
         """Search everything that is open."""
         self.reach.open_search()
 
+    def action_label_queue(self) -> None:
+        """Go on with the labelling queue, or draw one."""
+        self.reach.open_queue()
+
     def action_follow(self) -> None:
         self.reach.action_follow()
 

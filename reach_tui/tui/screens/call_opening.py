@@ -19,10 +19,11 @@ class OpensCalls(ListScreen):
 
     def open_call(self, one: CallLine) -> None:
         """Open the session of a call, at the call."""
-        self._open(one.source, one.session_id, one.key)
+        self.open_key(one.source, one.session_id, one.key)
 
     @work(thread=True, group="open", description="open", exclusive=True, exit_on_error=False)
-    def _open(self, source: Source, session_id: str, key: str) -> None:
+    def open_key(self, source: Source, session_id: str, key: str) -> None:
+        """Open a session at the call of that key."""
         try:
             session = source.reader.session(session_id)
         except ReachError as error:

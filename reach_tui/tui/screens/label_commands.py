@@ -11,10 +11,24 @@ from reach_tui.tui.lines import Line, padded, spread, width_of
 from reach_tui.tui.screens.dialogs import Choice, NoteDialog, PickDialog
 
 if TYPE_CHECKING:
+    from reach_tui.taxonomy import Category
     from reach_tui.tui.app import ReachApp
     from reach_tui.workspace import JudgedCall, Source
 
 _COPY_LIMIT = 100_000  # terminals drop longer clipboard writes
+
+
+def level_2_choices(category: Category) -> list[Choice]:
+    """The second level of a class, a digit each."""
+    return [
+        Choice(
+            str((number + 1) % 10),
+            one.id,
+            one.name,
+            f"{one.definition} For example: {one.example}" if one.example else one.definition,
+        )
+        for number, one in enumerate(category.subcategories[:10])
+    ]
 
 
 def digits_line(width: int) -> Line:
@@ -94,22 +108,21 @@ class LabelCommands:
         if given is None or category is None:
             self.set_status("label first (1-9, 0), then ; refines it", "dim")
             return
-        choices = [
-            Choice(
-                str((number + 1) % 10),
-                one.id,
-                one.name,
-                f"{one.definition} For example: {one.example}" if one.example else one.definition,
-            )
-            for number, one in enumerate(category.subcategories[:10])
-        ]
 
         def chosen(subcategory: str | None) -> None:
             if subcategory is not None:
                 self.labelling.refine(given, subcategory)
 
         title = f"{category.key} {category.name} · step {given.judged.call.step} {given.judged.call.tool}"
-        self.reach.push_screen(PickDialog(title, choices), chosen)
+        self.reach.push_screen(PickDialog(title, level_2_choices(category)), chosen)
+
+    def action_first_cause(self) -> None:
+        """The labelled call is where the session began to go wrong, or is not."""
+        judged = self.current_call
+        if judged is None or judged.label is None or judged.label.by != self.reach.workspace.by:
+            self.set_status("label the call first, then f marks it as the first cause", "dim")
+        else:
+            self.labelling.mark_first_cause(Given(judged, judged.label))
 
     def action_note(self) -> None:
         judged = self.current_call

@@ -12,8 +12,8 @@ from textual import work
 from reach_tui.base.errors import ReachError
 from reach_tui.report.compare import Comparison
 from reach_tui.report.model import Report
-from reach_tui.tui.screens.base import ListScreen
 from reach_tui.tui.screens.dialogs import Choice, NoteDialog, PickDialog
+from reach_tui.tui.screens.queue_choice import ChoosesQueues
 from reach_tui.workspace import Source
 from reach_tui.workspace.comparing import Side, Sides, at_time
 from reach_tui.workspace.report_export import FORMS, export_report, proposed_path
@@ -25,7 +25,7 @@ _FILE, _HALVES, _DAY = "file", "halves", "day"
 _DIGITS = "1234567890"
 
 
-class ReportActions(ListScreen):
+class ReportActions(ChoosesQueues):
     """`x` on a report, and `c` where there is one to compare with."""
 
     @property

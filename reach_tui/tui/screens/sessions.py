@@ -199,6 +199,13 @@ class SessionsScreen(CountedSessions):
         if self.entries:
             self.app.push_screen(AllCallsScreen(self))
 
+    def action_notes(self) -> None:
+        """The notes that have no class yet."""
+        from reach_tui.tui.screens.notes import NotesScreen
+
+        if self.sources:
+            self.app.push_screen(NotesScreen(list(self.sources)))
+
     def action_problems(self) -> None:
         from reach_tui.tui.screens.dialogs import TextDialog
 

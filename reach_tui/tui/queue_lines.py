@@ -1,0 +1,278 @@
+"""The labelling queue as lines: its head, an item with the same layout every time, the codebook under the cursor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from reach_tui.base.text import clean, one_line
+from reach_tui.model import Label, StepKind
+from reach_tui.tui.glyphs import Glyphs, mark_of
+from reach_tui.tui.lines import Line, fit, padded, spread, width_of, wrap
+from reach_tui.tui.panels import Style, argument_lines, diff_lines, result_lines, verdict_lines
+from reach_tui.tui.rows import about_call, short_project
+from reach_tui.workspace import JudgedCall, JudgedStep
+
+if TYPE_CHECKING:
+    from reach_tui.taxonomy import Category, Taxonomy
+    from reach_tui.workspace.queue_desk import Item
+
+CODE_LINES = 6
+"""Height of the codebook's part: rule, digits, two lines of definition, two of the second level."""
+_CONTEXT = 3  # lines
+_LEAST_RESULT = 6
+
+_CONTRASTS: Mapping[str, str] = {
+    "tool_not_covered": "not 7: a tool is missing, not a program that a command needs. not 2: the name is wrong",
+    "invalid_parameter": "not 3: the form is refused, whatever the value means. not 9: it is no code that ran",
+    "context_gap": "not 4: it never was so. not 2: the form is fine, the value is guessed or from elsewhere",
+    "stale_context": "not 3: it was so, earlier in the session or before someone changed it. not 7: nothing broke",
+    "permission_denied": "not 6: somebody said no, no clock did. not 7: it is there and works, for others",
+    "timeout_or_limit": "not 5: a budget ended it, nobody refused. not 7: the other side did not report a fault",
+    "upstream_error": "not 3: the value was right. not 9: the command was sound. not 1: the tool exists",
+    "loop_repetition": "for the session: a single call keeps a class of its own. not 9: the repeating is what fails",
+    "model_reasoning": "not 7: tools answered truthfully. not 2: it was accepted, and was wrong",
+    "not_a_failure": "not 9: the call did what was asked, or honestly found nothing",
+}
+"""How a class of the shipped taxonomy differs from its neighbours (from the order of deciding in docs/labels.md)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What the first line says."""
+
+    name: str
+    by: str
+    done: int
+    total: int
+    minutes: int | None
+    position: int | None
+    """Of the item on screen; None when all is done."""
+    blind: bool
+    coding: bool
+    """Open coding: notes now, classes later."""
+    status: str
+    style: str
+
+
+def head_lines(head: Head, width: int, glyphs: Glyphs) -> list[Line]:
+    """Name, who drew it, progress, time left; then blind, and what was saved last."""
+    time = f" · {head.minutes} min left" if head.minutes else ""
+    mark = f"{glyphs.label} " if head.style == "label" else ""
+    right: Line = [("open coding  ", "soft")] if head.coding else []
+    right += [("blind  ", "key")] if head.blind else []
+    right += [(f"{mark}{head.status} ", head.style)] if head.status else [(" ", "text")]
+    progress = f"{head.done:,} of {head.total:,}{time}"
+    room = width - width_of(right) - 3
+    name = one_line(head.name)
+    left: Line = [(f" {name}", "title"), (f" · by {one_line(head.by)} · ", "dim"), (progress, "text")]
+    if width_of(left) > room:  # the progress stays whole
+        left = [
+            (f" {fit(name, max(8, room - len(progress) - 4)).rstrip()}", "title"),
+            (" · ", "dim"),
+            (progress, "text"),
+        ]
+    return [spread(left, right, width), [(glyphs.rule * width, "rule")]]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """How an item is shown now."""
+
+    glyphs: Glyphs
+    by: str
+    height: int
+    hides: bool = False
+    """Verdict, rule, flag and others' labels wait for the answer."""
+    together: bool = False
+    """The next label goes to every identical failure of the session."""
+    first_cause: bool = False
+    disputed: bool = False
+    """Others' labels are what it is about: side by side."""
+
+
+def item_lines(item: Item, width: int, view: View) -> list[Line]:
+    """Call, verdict (or that it is hidden), what came before, arguments, result around the evidence, what came next."""
+    judged = item.judged
+    if judged is None:
+        return [
+            [(f" {one_line(item.item.call_key)}", "title")],
+            [],
+            *([(f" {row}", "flagged")] for row in wrap(clean(item.problem), width - 2)),
+            [],
+            [(" s skips it for good, Space puts it off", "dim")],
+        ]
+    style = Style(view.glyphs)
+    lines = [_call_line(item, judged, width), *_opinions(item, judged, width, view)]
+    before, after = _context(item.before, width, view, last=True), _context(item.after, width, view, last=False)
+    while len(before) < _CONTEXT:
+        before.append([])
+    given = [*diff_lines(judged.call, width, view.glyphs), *argument_lines(judged.call, width, style)]
+    room = max(view.height - len(lines) - len(before) - len(after) - _LEAST_RESULT, 3)
+    lines += before + _cut(given, max(room, view.height // 4), width)
+    left = max(_LEAST_RESULT, view.height - len(lines) - len(after))
+    return lines + _around(result_lines(judged, width, style), left) + after
+
+
+def _call_line(item: Item, judged: JudgedCall, width: int) -> Line:
+    call = judged.call
+    project = short_project(item.session.project) if item.session else ""
+    right: Line = [(f"step {call.step} of {item.steps:,}{f' · {project}' if project else ''} ", "dim")]
+    left: Line = [
+        (f" {one_line(call.shown_tool)}", "title"),
+        (f"   {one_line(about_call(call.arguments)[:400])}", "text"),
+    ]
+    return spread(left, right, width)
+
+
+def _opinions(item: Item, judged: JudgedCall, width: int, view: View) -> list[Line]:
+    own = item.own(view.by)
+    lines: list[Line] = []
+    if view.hides:
+        lines.append([(" verdict and other people's labels: hidden until you answer (b shows them)", "dim")])
+    else:
+        plain = JudgedCall(judged.call, judged.verdict)
+        lines += verdict_lines(plain, width, Style(view.glyphs))[:2]
+        others = [label for label in item.labels if label.by != view.by or (view.disputed and label is not own)]
+        lines += _side_by_side([_label_text(one) for one in others], width, view.glyphs) if others else []
+    marks = []
+    if own is not None:
+        marks.append((f"{view.glyphs.label} yours: {_label_text(own, named=False)}  ", "label"))
+    if view.first_cause:
+        marks.append(("first cause of the session  ", "key"))
+    if item.alike:
+        words = "m labels them together" if not view.together else "the next label goes to all of them, one undo"
+        marks.append((f"{view.glyphs.repeated} {len(item.alike)} more of the same in this session: {words}", "key"))
+    lines.append([(" ", "text"), *marks])
+    return lines
+
+
+def _label_text(label: Label, *, named: bool = True) -> str:
+    name = f"{one_line(label.by)}: " if named else ""
+    chosen = " / ".join(part for part in (label.category, label.subcategory) if part)
+    note = f" “{one_line(label.note)}”" if label.note else ""
+    cause = " · first cause" if label.first_cause else ""
+    return f"{name}{chosen}{note}{cause}"
+
+
+def _side_by_side(texts: Sequence[str], width: int, glyphs: Glyphs) -> list[Line]:
+    """Opinions in two columns."""
+    half = (width - 3) // 2
+    rows: list[Line] = []
+    for index in range(0, min(len(texts), 6), 2):
+        line: Line = [(f" {fit(texts[index], half)}", "label")]
+        if index + 1 < len(texts):
+            line += [(f"{glyphs.vertical} ", "rule"), (fit(texts[index + 1], half), "label")]
+        rows.append(line)
+    return rows
+
+
+def _context(steps: Sequence[JudgedStep], width: int, view: View, *, last: bool) -> list[Line]:
+    """The steps around, a line each: what the person asked, and the calls next to it."""
+    chosen = list(steps)
+    if last:
+        asked = [one for one in chosen if one.step.kind is StepKind.USER][-1:]
+        near = [one for one in chosen if one not in asked][-(_CONTEXT - len(asked)) :]
+        chosen = [one for one in chosen if one in asked or one in near]
+    word = "before" if last else "after"
+    lines: list[Line] = []
+    for one in chosen[:_CONTEXT]:
+        head: Line = [(f" {word if not lines else '':<7}{one.step.number:>5} ", "dim")]
+        if one.judged is not None:
+            call = one.judged.call
+            mark = None if view.hides else mark_of(call, one.judged.verdict, view.glyphs)
+            shown: Line = [(f"{mark.glyph} ", mark.style)] if mark else [("  ", "text")]
+            about = one_line(about_call(call.arguments)[:400])
+            lines.append(padded([*head, *shown, (f"{one_line(call.shown_tool)}  ", "text"), (about, "dim")], width))
+        else:
+            text = one_line(clean(one.step.text[:600]))
+            lines.append(padded([*head, (f"  {one.step.kind.value}  ", "text"), (text, "dim")], width))
+    return lines
+
+
+def _cut(lines: list[Line], most: int, width: int) -> list[Line]:
+    if len(lines) <= most:
+        return lines
+    return [*lines[: most - 1], padded([(f"… {len(lines) - most + 1} more lines: Enter opens the call", "key")], width)]
+
+
+def _around(lines: list[Line], most: int) -> list[Line]:
+    """The head of the result and the lines around its evidence, `most` of them."""
+    if len(lines) <= most:
+        return lines
+    marked = next((number for number, line in enumerate(lines) if any(style == "evidence" for _, style in line)), 0)
+    start = max(1, min(marked - (most - 3) // 3, len(lines) - (most - 2)))
+    shown = lines[start : start + most - 2]
+    skipped, rest = start - 1, len(lines) - start - len(shown)
+    words = [f"{skipped} lines before" if skipped else "", f"{rest} after" if rest else ""]
+    told = " · ".join(word for word in words if word)
+    return [lines[0], *shown, [(f"… {told}: Enter opens the call", "key")]]
+
+
+def done_lines(width: int, total: int, notes: int, glyphs: Glyphs) -> list[Line]:
+    """What is shown when nothing is left."""
+    lines: list[Line] = [
+        [],
+        [(f"  {glyphs.label} all {total:,} are done", "label")],
+        [],
+        [("  L chooses or draws another queue, u takes the last label back, p looks at the items again", "text")],
+    ]
+    if notes:
+        lines.append([(f"  N groups the {notes:,} notes that have no class yet", "text")])
+    return [padded(line, width) for line in lines]
+
+
+# The codebook
+
+
+def code_lines(taxonomy: Taxonomy, chosen: Category, width: int, glyphs: Glyphs) -> list[Line]:
+    """The digits with the chosen class marked, its definition and contrast, its second level."""
+    text = f"{chosen.definition} {contrast(chosen)}".strip()
+    head = f"{chosen.key} {chosen.name}  "
+    rows = wrap(f"{head}{clean(text)}", width - 2)
+    two = rows[:2] if len(rows) <= 2 else [rows[0], fit(rows[1] + " " + rows[2], width - 2)]
+    first: Line = [(glyphs.cursor, "key"), (head, "title"), (two[0][len(head) :], "text")]
+    second: Line = [(" ", "text"), (two[1] if len(two) > 1 else "", "text")]
+    return [
+        [(glyphs.rule * width, "rule")],
+        code_digits(taxonomy, chosen, width),
+        padded(first, width),
+        padded(second, width),
+        *_second_level(chosen, width),
+    ]
+
+
+def contrast(category: Category) -> str:
+    """How a class differs from its neighbours; empty for one of an own codebook that says nothing."""
+    own = getattr(category, "contrast", "")
+    text = own or _CONTRASTS.get(category.id, "")
+    return text if not text or text.endswith(".") else f"{text}."
+
+
+def code_digits(taxonomy: Taxonomy, chosen: Category | None, width: int) -> Line:
+    """The label keys with a word each; the chosen class stands out."""
+    from reach_tui.tui.commands import LABEL_WORDS, SHORT_WORDS
+
+    words = LABEL_WORDS if width >= 92 else SHORT_WORDS
+    line: Line = [(" ", "text")]
+    for category in taxonomy.categories:
+        known = taxonomy.id == "reach-failure"
+        word = words.get(category.key, "") if known else one_line(category.name).split(" ")[0][:9]
+        style = "title" if category is chosen else "dim"
+        line += [(category.key, "key"), (f" {word}", style), ("  " if width >= 92 else " ", "text")]
+    return padded(line, width)
+
+
+def _second_level(chosen: Category, width: int) -> list[Line]:
+    names = [f"{chosen.key}.{(number + 1) % 10} {one.id}" for number, one in enumerate(chosen.subcategories[:10])]
+    rows: list[str] = [""]
+    for name in names:
+        piece = f"{name}   "
+        if len(rows[-1]) + len(piece) > width - 2 and rows[-1]:
+            rows.append("")
+        rows[-1] += piece
+    if len(rows) > 2:
+        rows = [rows[0], fit("".join(rows[1:]), width - 2)]
+    lines = [padded([(f" {row}", "dim")], width) for row in rows]
+    return [*lines, *([padded([], width)] * (2 - len(lines)))]

@@ -23,7 +23,7 @@ from reach_tui.stores.opencode_parts import (
     tell_message,
 )
 from reach_tui.stores.opencode_rows import Chapter, Fetch, Row, as_bytes
-from reach_tui.stores.opencode_scan import Scan, scannable
+from reach_tui.stores.opencode_scan import Scan
 from reach_tui.stores.opencode_v2 import model_name, tell_row
 from reach_tui.stores.reader import FIRST_PAGE, Recognition, Told, Trouble, told
 
@@ -144,14 +144,12 @@ class OpencodeReader:
         """What counts of each session: `step` of its calls is 0, and `visible` says nothing."""
         for start in range(0, len(session_ids), _SCANNED_AT_ONCE):
             some = session_ids[start : start + _SCANNED_AT_ONCE]
-            with reading(self.path) as connection:
-                exact = set(some) - scannable(connection, some)
-            rest = Scan([name for name in some if name not in exact])
+            rest = Scan(some)
             while not rest.done:
                 with reading(self.path) as connection:
                     found = rest.read(connection)
                 yield from found
-            for name in exact:
+            for name in rest.exact:
                 yield told(name, self.steps(name))
 
     def troubles(self, session_id: str) -> list[Trouble]:

@@ -125,13 +125,20 @@ def matching(text: str, pattern: str) -> Iterator[Entity]:
     accepts = _accepts(pattern)
     if accepts is None:
         return
+    for value, start in tokens(text):
+        if accepts(value):
+            yield Entity(pattern, value, start, start + len(value))
+
+
+def tokens(text: str) -> Iterator[tuple[str, int]]:
+    """What stands between blanks and other scripts, without punctuation at its end, and where it begins."""
     for found in _TOKEN.finditer(text[:MOST_TEXT]):
         value = found[0].rstrip("./:#-@+")
-        if len(value) <= _LONGEST and accepts(value):
-            yield Entity(pattern, value, found.start(), found.start() + len(value))
+        if len(value) <= _LONGEST:
+            yield value, found.start()
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)
 def _accepts(pattern: str) -> _Accepts | None:
     import re2  # linear time whatever the pattern says
 

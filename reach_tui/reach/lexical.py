@@ -10,6 +10,10 @@ divided by the best tool's. So for the best tool the score is the root of its co
 - 0.5 means 25 %: three quarters of what was asked are nobody's business here, "no such capability";
 - a gap of 0.15 at 0.75 means that the runner-up covers at most 80 % of what the best one covers.
 
+**Identifiers.** What a parameter's pattern accepts (an order number) is a term, too, whose presence is that the tool
+takes it. A tool that does not fit the identifiers that were named loses. An identifier says on what, not what to do:
+the words of a question weigh at least as much as its identifiers, so that a number alone never reaches 0.75.
+
 Nothing is trained; the constants below say how much a field counts, and a registry's own words do the rest.
 """
 
@@ -22,6 +26,7 @@ from math import log, sqrt
 
 from reach_tui.model import Candidate
 from reach_tui.reach.description import Sentence, sentences
+from reach_tui.reach.identifiers import Identifier, Identifiers
 from reach_tui.reach.spec import ToolSpec
 from reach_tui.reach.text import spelled_terms, terms
 
@@ -32,6 +37,11 @@ ELSEWHERE = 0.0
 """A sentence that sends one to another tool speaks of that tool."""
 LENT = 0.5
 """A counter-example of another tool that names this one as the right one."""
+TAKEN = 2.0
+"""How much it counts that a required parameter's pattern accepts an identifier of the question; an optional one counts
+as any parameter."""
+MISFIT = 0.5
+"""How much of its coverage a tool loses that takes none of the identifiers that were named; see `Identifiers.fit`."""
 SATURATION, LENGTH = 0.4, 0.15
 """BM25's k1 and b."""
 UNKNOWN = 0.25
@@ -51,6 +61,8 @@ class _Question:
     weights: dict[str, float]
     spelled: dict[str, str]
     total: float
+    identifiers: list[tuple[Identifier, float]]
+    """With the weight of each."""
 
 
 class LexicalIndex:
@@ -60,7 +72,8 @@ class LexicalIndex:
         self.names = [tool.name for tool in tools]
         self.spelled: dict[str, str] = {}
         """Each term as it first stands in the registry."""
-        self._bags = _bags(tools, self.spelled)
+        self._identifiers = Identifiers(tools)
+        self._bags = _bags(tools, self.spelled, self._identifiers)
         self._count = len(tools)
         in_tools = Counter(term for bag in self._bags for term in bag)
         self._rarity = {term: _rarity(term, df, self._count) for term, df in in_tools.items()}
@@ -83,8 +96,9 @@ class LexicalIndex:
         question = self._question(text)
         covered = self._covered(question)
         if forget is not None:
-            mentions = Counter(terms(text))
+            mentions = Counter(terms(self._identifiers.split(text)[0]))
             covered[forget] = sum(self._weight(forget, term, SAMPLE * mentions[term]) for term in question.weights)
+            covered[forget] += sum(self._taken(forget, one) * weight for one, weight in question.identifiers)
         return self._scores(question, covered, range(self._count))
 
     def candidates(self, text: str, k: int, among: Collection[str] | None = None) -> list[Candidate]:
@@ -105,29 +119,55 @@ class LexicalIndex:
     def _weight(self, index: int, term: str, less: float = 0.0) -> float:
         """Rarity times presence; `less`: with so much of the frequency taken away."""
         frequency = max(0.0, self._bags[index].get(term, 0.0) - less)
-        return frequency / (frequency + self._damping[index]) * self._rarity[term] if frequency else 0.0
+        return self._presence(index, frequency) * self._rarity[term] if frequency else 0.0
+
+    def _presence(self, index: int, frequency: float) -> float:
+        return frequency / (frequency + self._damping[index])
+
+    def _taken(self, index: int, one: Identifier) -> float:
+        """The presence of an identifier in a tool: whether a parameter takes it."""
+        if index in one.required:
+            return self._presence(index, TAKEN)
+        return self._presence(index, PARAMETER) if index in one.optional else 0.0
 
     def _add_counter(self, index: int, utterance: str) -> None:
-        known = {term for term in terms(utterance) if term in self._rarity}
+        known = {term for term in terms(self._identifiers.split(utterance)[0]) if term in self._rarity}
         for term in known:
             self._in_counters.setdefault(term, []).append(len(self._counters))
         self._counters.append((index, sum(self._rarity[term] ** 2 for term in sorted(known))))
 
     def _question(self, text: str) -> _Question:
         spelled: dict[str, str] = {}
-        for term, letters in spelled_terms(text):
+        words, found = self._identifiers.split(text)
+        for term, letters in spelled_terms(words):
             spelled.setdefault(term, letters)
         weights = {term: self._rarity.get(term) or UNKNOWN * _rarity(term, 0, self._count) for term in spelled}
-        return _Question(weights, spelled, sum(weights.values()))
+        identifiers = [(one, _rarity(one.value, len(one.required) + len(one.optional), self._count)) for one in found]
+        asked, named = sum(weights.values()), sum(weight for _, weight in identifiers)
+        # An identifier says on what, not what to do: words are wanted that weigh as much.
+        return _Question(weights, spelled, max(asked, named) + named, identifiers)
 
     def _covered(self, question: _Question) -> list[float]:
         covered = [0.0] * self._count
         for term in question.weights:
             for index, weight in self._postings.get(term, ()):
                 covered[index] += weight
+        self._add_identifiers(question, covered)
         for index, likeness in self._likenesses(question).items():
             covered[index] *= 1 - COUNTER * likeness**3
         return covered
+
+    def _add_identifiers(self, question: _Question, covered: list[float]) -> None:
+        """What is named has its place in the tools that take it; those that do not fit what is named lose."""
+        if not question.identifiers:
+            return
+        for one, weight in question.identifiers:
+            for index in one.required | one.optional:
+                covered[index] += self._taken(index, one) * weight
+        named = [one for one, _ in question.identifiers]
+        for index, amount in enumerate(covered):
+            if amount:
+                covered[index] = amount * (1 - MISFIT * (1 - self._identifiers.fit(index, named)))
 
     def _likenesses(self, question: _Question) -> dict[int, float]:
         """How far the question is one of a tool's counter-examples: weighted cosine, the highest, by tool."""
@@ -156,7 +196,9 @@ class LexicalIndex:
         found = sorted((-self._weight(index, term), term) for term in question.weights if term in self._bags[index])
         whole = [term for _, term in found if len(term) > 1]
         chosen = whole or [term for _, term in found]
-        return "words: " + ", ".join(question.spelled[term] for term in chosen[:_REASONS])
+        taken = [one.value for one, _ in question.identifiers if self._taken(index, one)]
+        parts = ["words: " + ", ".join(question.spelled[term] for term in chosen[:_REASONS])] if chosen else []
+        return "; ".join([*parts, *(["takes " + ", ".join(taken[:_REASONS])] if taken else [])])
 
 
 def _rarity(term: str, in_tools: int, tools: int) -> float:
@@ -174,7 +216,7 @@ def _weight_of(part: Sentence, first: bool) -> float:
     return LIMIT if part.limit else INPUT
 
 
-def _bags(tools: Sequence[ToolSpec], spelled: dict[str, str]) -> list[dict[str, float]]:
+def _bags(tools: Sequence[ToolSpec], spelled: dict[str, str], identifiers: Identifiers) -> list[dict[str, float]]:
     """For each tool its terms with their weighted frequency; `spelled` gathers how they are written."""
 
     def add(name: str, text: str, weight: float) -> None:
@@ -192,8 +234,9 @@ def _bags(tools: Sequence[ToolSpec], spelled: dict[str, str]) -> list[dict[str, 
             add(tool.name, name, PARAMETER)
             add(tool.name, str(schema.get("description", "")), PARAMETER)
         for sample in tool.sample_calls:
+            words, _ = identifiers.split(sample.utterance)
             if not sample.counter_example:
-                add(tool.name, sample.utterance, SAMPLE)
+                add(tool.name, words, SAMPLE)
             elif sample.use_instead in bags:
-                add(sample.use_instead, sample.utterance, LENT)
+                add(sample.use_instead, words, LENT)
     return [bags[tool.name] for tool in tools]

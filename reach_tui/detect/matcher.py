@@ -17,8 +17,10 @@ _HITS = 40
 _BUDGETS = (64 << 20, 256 << 20)
 """Bytes for a compiled set and its cached states, the first that holds the set: a bound, of which the shell's rules use
 a quarter. Where it is too small, states are made anew all the time, which takes ten times as long (32 MB, 89 rules)."""
-_MANY = 60
-"""A larger set is split: what is asked of the beginning alone needs no states for the rest of the text."""
+_NEEDLES = 4
+"""Words that are looked for one by one; more take as long as the set."""
+_TOKEN = re.compile(r"\\.|[^\\]", re.DOTALL)
+_CLASSES = frozenset("bBsSdDwWzAnrtfv")  # after a backslash
 _EVIDENCE = 300
 _AT_START = ("start", "whole")
 _REPEATED = re.compile(r"\{(\d+),(\d+)\}")
@@ -117,6 +119,39 @@ def loosened(pattern: str) -> str:
     return "".join(pieces)
 
 
+def needle(pattern: str) -> str:
+    """Letters in a row, in lower case, that are in all that `pattern` matches; empty where that is not plain to see."""
+    runs, run = [], ""
+    for token in _TOKEN.findall(pattern):
+        letter = token[-1]
+        escaped = len(token) > 1
+        if (not escaped and letter in "|([{") or (escaped and letter.isalnum() and letter not in _CLASSES):
+            return ""
+        if letter not in ".^$+?*" if not escaped else not letter.isalnum():
+            run += letter
+            continue
+        runs.append(run[:-1] if token in ("?", "*") else run)
+        run = ""
+    return max((*runs, run), key=len).lower()
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Rules compiled together."""
+
+    match: Callable[[bytes], list[int] | None]
+    numbers: list[int]
+    needles: tuple[str, ...]
+    """One of these, in lower case, stands in every ASCII text that one of the rules matches; none: nobody knows."""
+
+    def may_match(self, lowered: str) -> bool:
+        """False if no rule matches an ASCII text, given in lower case."""
+        for word in self.needles:
+            if word in lowered:
+                return True
+        return not self.needles
+
+
 class Matcher:
     """The text rules of one family, compiled on first use. Not `exact`: `hits` may give rules that have no `spans`."""
 
@@ -124,7 +159,7 @@ class Matcher:
         self._exact = exact
         self.rules = tuple(rule for rule in rules if rule.where != "arguments")
         self.asks_json = any(rule.in_json for rule in self.rules)
-        self._sets: list[tuple[Callable[[bytes], list[int] | None], list[int]]] | None = None
+        self._sets: list[_Part] | None = None
         self._single: dict[str, Any] = {}
 
     def hits(self, view: Window) -> Iterator[Rule]:
@@ -138,19 +173,25 @@ class Matcher:
             self._sets = [self._compile(numbers) for numbers in self._parts()]
         subject = text.encode("utf-8", "replace")
         found: list[int] = []
-        for match, numbers in self._sets:
-            if hits := match(subject):
-                found += [numbers[hit] for hit in hits]
+        for part in self._sets:
+            if part.needles and text.isascii() and not part.may_match(text.lower()):
+                continue
+            if hits := part.match(subject):
+                found += [part.numbers[hit] for hit in hits]
         return found
 
     def _parts(self) -> list[list[int]]:
-        """The numbers of the rules that are compiled together."""
-        if len(self.rules) <= _MANY:
-            return [list(range(len(self.rules)))] if self.rules else []
+        """The numbers of the rules compiled together: the beginning needs no states for the rest of the text."""
         ahead = [number for number, rule in enumerate(self.rules) if rule.where in _AT_START]
         return [part for part in (ahead, sorted(set(range(len(self.rules))) - set(ahead))) if part]
 
-    def _compile(self, numbers: list[int]) -> tuple[Callable[[bytes], list[int] | None], list[int]]:
+    def _needles(self, numbers: list[int]) -> tuple[str, ...]:
+        if len(numbers) > _NEEDLES:
+            return ()
+        needles = tuple(needle(self.rules[number].match) for number in numbers)
+        return needles if all(len(one) > 3 for one in needles) else ()
+
+    def _compile(self, numbers: list[int]) -> _Part:
         import re2
 
         anchored = all(self.rules[number].where in _AT_START for number in numbers)
@@ -166,7 +207,7 @@ class Matcher:
                 patterns.Compile()
             except re2.error:
                 continue
-            return patterns.Match, numbers
+            return _Part(patterns.Match, numbers, self._needles(numbers))
         raise ConfigError("too many or too large patterns for one family", hint="split it, or simplify its patterns")
 
     def spans(self, rule: Rule, view: Window) -> Iterator[tuple[int, int, dict[str, str]]]:

@@ -20,12 +20,14 @@ FINE = Verdict(False, 0.9)
 FINE_CONTENT = Verdict(False, 0.97)
 """Of tools whose result is content: what the text says proves nothing."""
 _JSON = ("{", "[")
+_SHORT = 80  # characters: many a short result comes thousands of times
+_KEPT = 1000
 
 
 class Quick:
     """Asks the rules of one family about plain calls."""
 
-    __slots__ = ("_conditions", "_contradictable", "_family", "_log", "_matches", "_nature", "_verdict")
+    __slots__ = ("_conditions", "_contradictable", "_family", "_harmless", "_log", "_matches", "_nature", "_verdict")
 
     def __init__(self, family: Family, matcher: Matcher) -> None:
         self._family = family.id
@@ -33,25 +35,17 @@ class Quick:
         self._log = family.nature == "log"
         self._verdict = FINE_CONTENT if family.nature == "content" else FINE
         self._matches = matcher.matches
+        self._harmless: set[str] = set()
         self._contradictable = family.id in contradictions.FAMILIES
         conditions = [rule.when for rule in family.rules if rule.where == "arguments"]
         self._conditions = [when for when in conditions if when.flag in (None, "false")]
 
     def fine(self, call: Glance) -> Verdict | None:
         """The verdict on a call with `plain` set, None if the whole call must be judged."""
-        text, log = call.text, self._log
-        if not text or text[0].isspace() or (log and call.exit_code):
+        text = call.text
+        if not text or (self._log and call.exit_code):
             return None
-        end = len(text)
-        taken_off = wrapped(text, log)
-        if taken_off:
-            body = unwrap(text, log)
-            if body.start or body.timed_out or (body.exit_code and call.exit_code is None):
-                return None
-            end = body.end
-        if text.startswith(_JSON) and (taken_off or parse(text) is not None):
-            return None
-        if self._matches(windowed(text, end, self._nature)):
+        if text not in self._harmless and not self._silent(text, call.exit_code):
             return None
         arguments = call.arguments
         if not isinstance(arguments, dict):
@@ -62,6 +56,27 @@ class Quick:
         if self._contradictable and contradictions.find(self._family, call.tool, arguments, text, 0, None):
             return None
         return self._verdict
+
+    def _silent(self, text: str, exit_code: int | None) -> bool:
+        """False if something in the text may speak against the call."""
+        log, end = self._log, len(text)
+        if text[0].isspace():
+            return False
+        taken_off = wrapped(text, log)
+        if taken_off:
+            body = unwrap(text, log)
+            if body.start or body.timed_out or (body.exit_code and exit_code is None):
+                return False
+            end = body.end
+        if text.startswith(_JSON) and (taken_off or parse(text) is not None):
+            return False
+        if self._matches(windowed(text, end, self._nature)):
+            return False
+        if end <= _SHORT and not taken_off:
+            if len(self._harmless) >= _KEPT:
+                self._harmless.clear()
+            self._harmless.add(text)
+        return True
 
 
 def _may_hold(when: When, arguments: Mapping[str, JsonValue], exit_code: int | None) -> bool:

@@ -18,21 +18,24 @@ if TYPE_CHECKING:
     from reach_tui.taxonomy import Category, Taxonomy
     from reach_tui.workspace.queue_desk import Item
 
-CODE_LINES = 6
-"""Height of the codebook's part: rule, digits, two lines of definition, two of the second level."""
+NARROW = 100
+"""Columns below which the codebook's part takes a line more."""
 _CONTEXT = 3  # lines
 _LEAST_RESULT = 6
+_TALL = 36
+_SMALL = 18
+"""Lines of an item below which everything around the call is cut short."""
 
 _CONTRASTS: Mapping[str, str] = {
-    "tool_not_covered": "not 7: a tool is missing, not a program that a command needs. not 2: the name is wrong",
-    "invalid_parameter": "not 3: the form is refused, whatever the value means. not 9: it is no code that ran",
-    "context_gap": "not 4: it never was so. not 2: the form is fine, the value is guessed or from elsewhere",
-    "stale_context": "not 3: it was so, earlier in the session or before someone changed it. not 7: nothing broke",
-    "permission_denied": "not 6: somebody said no, no clock did. not 7: it is there and works, for others",
-    "timeout_or_limit": "not 5: a budget ended it, nobody refused. not 7: the other side did not report a fault",
-    "upstream_error": "not 3: the value was right. not 9: the command was sound. not 1: the tool exists",
-    "loop_repetition": "for the session: a single call keeps a class of its own. not 9: the repeating is what fails",
-    "model_reasoning": "not 7: tools answered truthfully. not 2: it was accepted, and was wrong",
+    "tool_not_covered": "not 7: a program that a command needs. not 2: the name is right, the form is not",
+    "invalid_parameter": "not 3: the form itself is refused. not 9: it never ran",
+    "context_gap": "not 4: it never was so. not 2: the form is fine",
+    "stale_context": "not 3: it was so, earlier. not 7: nothing broke",
+    "permission_denied": "not 6: somebody said no, not a clock. not 7: it works for others",
+    "timeout_or_limit": "not 5: nobody refused. not 7: the other side told no fault",
+    "upstream_error": "not 3: the value was right. not 9: the command was sound",
+    "loop_repetition": "for the session: each single call keeps a class of its own",
+    "model_reasoning": "not 7: tools answered truthfully. not 2: it was accepted, and wrong",
     "not_a_failure": "not 9: the call did what was asked, or honestly found nothing",
 }
 """How a class of the shipped taxonomy differs from its neighbours (from the order of deciding in docs/labels.md)."""
@@ -103,22 +106,29 @@ def item_lines(item: Item, width: int, view: View) -> list[Line]:
             [],
             [(" s skips it for good, Space puts it off", "dim")],
         ]
-    style = Style(view.glyphs)
-    lines = [_call_line(item, judged, width), *_opinions(item, judged, width, view)]
-    before, after = _context(item.before, width, view, last=True), _context(item.after, width, view, last=False)
-    while len(before) < _CONTEXT:
-        before.append([])
-    given = [*diff_lines(judged.call, width, view.glyphs), *argument_lines(judged.call, width, style)]
-    room = max(view.height - len(lines) - len(before) - len(after) - _LEAST_RESULT, 3)
-    lines += before + _cut(given, max(room, view.height // 4), width)
+    inner, style, small = width - 1, Style(view.glyphs), view.height < _SMALL
+    lines = [_call_line(item, judged, width), *_opinions(item, judged, inner, view)]
+    wanted = 2 if small else _CONTEXT if view.height < _TALL else 2 * _CONTEXT
+    before = _context(item.before, width, view, wanted, last=True)
+    before += [[] for _ in range(wanted - len(before))]
+    after = [] if small else _context(item.after, width, view, 2, last=False)
+    given = [*diff_lines(judged.call, inner, view.glyphs), *argument_lines(judged.call, inner, style)]
+    room = view.height - len(lines) - len(before) - len(after) - _LEAST_RESULT
+    lines += before + _indented(_cut(given, max(room, view.height // 4, 2), inner))
     left = max(_LEAST_RESULT, view.height - len(lines) - len(after))
-    return lines + _around(result_lines(judged, width, style), left) + after
+    return lines + _indented(_around(result_lines(judged, inner, style), left)) + after
+
+
+def _indented(lines: list[Line]) -> list[Line]:
+    return [[(" ", "text"), *line] for line in lines]
 
 
 def _call_line(item: Item, judged: JudgedCall, width: int) -> Line:
     call = judged.call
     project = short_project(item.session.project) if item.session else ""
-    right: Line = [(f"step {call.step} of {item.steps:,}{f' · {project}' if project else ''} ", "dim")]
+    right: Line = [
+        (f"item {item.item.position} · step {call.step} of {item.steps:,}{f' · {project}' if project else ''} ", "dim")
+    ]
     left: Line = [
         (f" {one_line(call.shown_tool)}", "title"),
         (f"   {one_line(about_call(call.arguments)[:400])}", "text"),
@@ -127,16 +137,9 @@ def _call_line(item: Item, judged: JudgedCall, width: int) -> Line:
 
 
 def _opinions(item: Item, judged: JudgedCall, width: int, view: View) -> list[Line]:
-    own = item.own(view.by)
-    lines: list[Line] = []
-    if view.hides:
-        lines.append([(" verdict and other people's labels: hidden until you answer (b shows them)", "dim")])
-    else:
-        plain = JudgedCall(judged.call, judged.verdict)
-        lines += verdict_lines(plain, width, Style(view.glyphs))[:2]
-        others = [label for label in item.labels if label.by != view.by or (view.disputed and label is not own)]
-        lines += _side_by_side([_label_text(one) for one in others], width, view.glyphs) if others else []
-    marks = []
+    """The verdict, or that it waits; others' labels; a line of marks (in little room: beside what waits)."""
+    own = item.own(view.by, "adjudicator" if view.disputed else "annotator")
+    marks: Line = [(" ", "text")]
     if own is not None:
         marks.append((f"{view.glyphs.label} yours: {_label_text(own, named=False)}  ", "label"))
     if view.first_cause:
@@ -144,8 +147,13 @@ def _opinions(item: Item, judged: JudgedCall, width: int, view: View) -> list[Li
     if item.alike:
         words = "m labels them together" if not view.together else "the next label goes to all of them, one undo"
         marks.append((f"{view.glyphs.repeated} {len(item.alike)} more of the same in this session: {words}", "key"))
-    lines.append([(" ", "text"), *marks])
-    return lines
+    if view.hides and view.height < _SMALL:
+        return [[(" verdict hidden until you answer ", "dim"), *marks]]
+    if view.hides:
+        return [[(" verdict and other people's labels: hidden until you answer (b shows them)", "dim")], marks]
+    lines = _indented(verdict_lines(JudgedCall(judged.call, judged.verdict), width, Style(view.glyphs))[:2])
+    others = [label for label in item.labels if label is not own]
+    return [*lines, *(_side_by_side([_label_text(one) for one in others], width, view.glyphs) if others else []), marks]
 
 
 def _label_text(label: Label, *, named: bool = True) -> str:
@@ -168,16 +176,16 @@ def _side_by_side(texts: Sequence[str], width: int, glyphs: Glyphs) -> list[Line
     return rows
 
 
-def _context(steps: Sequence[JudgedStep], width: int, view: View, *, last: bool) -> list[Line]:
+def _context(steps: Sequence[JudgedStep], width: int, view: View, most: int, *, last: bool) -> list[Line]:
     """The steps around, a line each: what the person asked, and the calls next to it."""
     chosen = list(steps)
     if last:
         asked = [one for one in chosen if one.step.kind is StepKind.USER][-1:]
-        near = [one for one in chosen if one not in asked][-(_CONTEXT - len(asked)) :]
+        near = [one for one in chosen if one not in asked][-(most - len(asked)) :]
         chosen = [one for one in chosen if one in asked or one in near]
     word = "before" if last else "after"
     lines: list[Line] = []
-    for one in chosen[:_CONTEXT]:
+    for one in chosen[:most]:
         head: Line = [(f" {word if not lines else '':<7}{one.step.number:>5} ", "dim")]
         if one.judged is not None:
             call = one.judged.call
@@ -228,17 +236,17 @@ def done_lines(width: int, total: int, notes: int, glyphs: Glyphs) -> list[Line]
 
 def code_lines(taxonomy: Taxonomy, chosen: Category, width: int, glyphs: Glyphs) -> list[Line]:
     """The digits with the chosen class marked, its definition and contrast, its second level."""
-    text = f"{chosen.definition} {contrast(chosen)}".strip()
     head = f"{chosen.key} {chosen.name}  "
-    rows = wrap(f"{head}{clean(text)}", width - 2)
-    two = rows[:2] if len(rows) <= 2 else [rows[0], fit(rows[1] + " " + rows[2], width - 2)]
-    first: Line = [(glyphs.cursor, "key"), (head, "title"), (two[0][len(head) :], "text")]
-    second: Line = [(" ", "text"), (two[1] if len(two) > 1 else "", "text")]
+    rows = wrap(f"{head}{clean(chosen.definition)} {contrast(chosen)}".rstrip(), width - 2)
+    most = 3 if width < NARROW else 2
+    if len(rows) > most:
+        rows = [*rows[: most - 1], fit(" ".join(rows[most - 1 :]), width - 2)]
+    first: Line = [(glyphs.cursor, "key"), (head, "title"), (rows[0][len(head) :], "text")]
+    rest: list[Line] = [[(f" {row}", "text")] for row in rows[1:]]
     return [
         [(glyphs.rule * width, "rule")],
         code_digits(taxonomy, chosen, width),
-        padded(first, width),
-        padded(second, width),
+        *(padded(line, width) for line in [first, *rest, *([] for _ in range(most - len(rows)))]),
         *_second_level(chosen, width),
     ]
 

@@ -52,9 +52,9 @@ class Item:
     """Everybody's labels in force on the call, oldest first."""
     problem: str = ""
 
-    def own(self, by: str) -> Label | None:
-        """The newest label of that person."""
-        return next((label for label in reversed(self.labels) if label.by == by), None)
+    def own(self, by: str, role: str = "annotator") -> Label | None:
+        """That person's label in that role."""
+        return next((label for label in reversed(self.labels) if (label.by, label.role) == (by, role)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +185,10 @@ class Desk:
         skipped = {item.position for item in self.queue.items} - left - done
         deferred = [item.position for item in now.left[len(now.left) - now.deferred :]]
         return Place(self.queue.items, done, skipped, deferred)
+
+    def own(self, item: Item | None) -> Label | None:
+        """The person's own label of an item, in the role this queue asks for."""
+        return item.own(self.workspace.by, self.role) if item is not None else None
 
     def item(self, position: int) -> QueueItem:
         """The item of that position, which must be in the queue."""

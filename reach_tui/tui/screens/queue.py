@@ -93,6 +93,9 @@ class QueueScreen(ChoosesQueues, QueueReading):
         self.shown()
 
     def shown(self) -> None:
+        judged = self.item.judged if self.item is not None else None
+        if judged is not None and not self.hides:
+            self._point_at(judged.verdict.category)
         self._shown_at = time.monotonic()
         self.redraw()
         if self._typed and self.item is not None:
@@ -115,9 +118,15 @@ class QueueScreen(ChoosesQueues, QueueReading):
         self.status = (text, style)
         self.refresh_bars()
 
-    def hides(self, item: Item) -> bool:
-        """True while verdict and others' labels of an item wait for the person's own."""
-        return self.blind and item.own(self.reach.workspace.by) is None
+    @property
+    def own(self) -> Label | None:
+        """The person's label of the item on screen."""
+        return self.desk.own(self.item) if self.desk is not None else None
+
+    @property
+    def hides(self) -> bool:
+        """True while verdict and others' labels of the item on screen wait for the person's own."""
+        return self.blind and self.own is None
 
     def _body(self, width: int) -> list[Line]:
         item, desk = self.item, self.desk
@@ -127,10 +136,10 @@ class QueueScreen(ChoosesQueues, QueueReading):
             return done_lines(width, desk.place.total, self._notes, self.reach.glyphs)
         if item is None:
             return [[(f" {desk.item(self.position).call_key}", "title")], [], [("  reading …", "dim")]]
-        own = item.own(self.reach.workspace.by)
+        own = self.own
         cause = self.first_cause or (own is not None and own.first_cause)
         view = View(
-            self.reach.glyphs, self.reach.workspace.by, self.view.size.height, self.hides(item), self.together, cause,
+            self.reach.glyphs, self.reach.workspace.by, self.view.size.height, self.hides, self.together, cause,
             desk.role == "adjudicator",
         )  # fmt: skip
         return item_lines(item, width, view)
@@ -222,8 +231,8 @@ class QueueScreen(ChoosesQueues, QueueReading):
             self.set_status("the call is not there to label: s skips it", "soft")
             return
         spent = int((time.monotonic() - self._shown_at) * 1000)
-        own = item.own(self.reach.workspace.by)
-        shown = desk.shown(item, spent, blind=self.hides(item))
+        own = self.own
+        shown = desk.shown(item, spent, blind=self.hides)
         label = desk.label(
             item, item.judged, category, subcategory=subcategory, shown=shown,
             note=note if note is not None else own.note if own else "",
@@ -235,6 +244,7 @@ class QueueScreen(ChoosesQueues, QueueReading):
                 (one, desk.label(item, one, category, subcategory=subcategory, shown=shown)) for one in item.alike
             ]
         self.last = (item, given)
+        self._point_at(category)
         places = [place for _, one in given if (place := desk.position_of(one)) is not None]
         following = desk.place.after(item.item.position)
         for place in places:
@@ -306,7 +316,7 @@ class QueueScreen(ChoosesQueues, QueueReading):
         if self.last is not None:
             return self.last
         item = self.item
-        own = item.own(self.reach.workspace.by) if item is not None else None
+        own = self.own
         return (item, [(item.judged, own)]) if item and item.judged and own else (None, [])
 
     def _relabel(self, item: Item, given: Given) -> None:
@@ -320,7 +330,7 @@ class QueueScreen(ChoosesQueues, QueueReading):
         if item is None or item.judged is None:
             self.set_status("no call to write a note to")
             return
-        own = item.own(self.reach.workspace.by)
+        own = self.own
         before = own.note if own else ""
 
         def written(note: str | None) -> None:
@@ -338,7 +348,7 @@ class QueueScreen(ChoosesQueues, QueueReading):
     def action_first_cause(self) -> None:
         """The call on screen is where its session began to go wrong, or is not."""
         item = self.item
-        own = item.own(self.reach.workspace.by) if item else None
+        own = self.own
         if item is None or item.judged is None:
             return
         if own is not None:
@@ -445,6 +455,10 @@ class QueueScreen(ChoosesQueues, QueueReading):
 
     def action_previous_category(self) -> None:
         self._move_cursor(-1)
+
+    def _point_at(self, category_id: str | None) -> None:
+        """The codebook shows that class, if it has it."""
+        self.cursor = self.reach.workspace.taxonomy.find(category_id or "") or self.cursor
 
     def _move_cursor(self, step: int) -> None:
         classes = self.reach.workspace.taxonomy.categories

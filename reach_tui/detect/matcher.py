@@ -23,7 +23,8 @@ _TOKEN = re.compile(r"\\.|[^\\]", re.DOTALL)
 _CLASSES = frozenset("bBsSdDwWzAnrtfv")  # after a backslash
 _EVIDENCE = 300
 _AT_START = ("start", "whole")
-_REPEATED = re.compile(r"\{(\d+),(\d+)\}")
+_UNCUT = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{(\d+),(\d+)\}", re.DOTALL)
+"""What a pattern may not be cut in: an escape, a class (a `]` at its beginning is a letter), limits of repetition."""
 _FEW = 9
 _FIELD = re.compile(r"\{(\w+)\}")
 
@@ -97,26 +98,14 @@ def loosened(pattern: str) -> str:
 
     `[^\\n]{0,60}` needs a state for each of its sixty places, times those of every other rule; `[^\\n]*` needs one.
     """
-    pieces: list[str] = []
-    at, in_class, opened = 0, False, 0
-    while at < len(pattern):
-        if pattern[at] == "\\":
-            pieces.append(pattern[at : at + 2])
-            at += 2
-            continue
-        limits = None if in_class else _REPEATED.match(pattern, at)
-        if limits and int(limits[2]) > _FEW:
-            pieces.append({"0": "*", "1": "+"}.get(limits[1], f"{{{limits[1]},}}"))
-            at = limits.end()
-            continue
-        if in_class:
-            in_class = pattern[at] != "]" or at == opened
-        elif pattern[at] == "[":
-            in_class = True
-            opened = at + 2 if pattern[at + 1 : at + 2] == "^" else at + 1  # a `]` there is a letter of the class
-        pieces.append(pattern[at])
-        at += 1
-    return "".join(pieces)
+    return _UNCUT.sub(_without_limit, pattern)
+
+
+def _without_limit(token: re.Match[str]) -> str:
+    least, most = token[1], token[2]
+    if most is None or int(most) <= _FEW:
+        return token[0]
+    return {"0": "*", "1": "+"}.get(least, f"{{{least},}}")
 
 
 def needle(pattern: str) -> str:

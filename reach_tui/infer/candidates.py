@@ -1,4 +1,4 @@
-"""The tools that a call was chosen from, as far as a trace tells, ready to be scored."""
+"""The tools that a call was chosen from, as far as a trace tells, each once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from reach_tui.base.jsonio import JsonValue, as_object
 
 if TYPE_CHECKING:
-    from reach_tui.reach.lexical import LexicalIndex
     from reach_tui.reach.spec import ToolSpec
 
 RECORDED, REGISTRY, SEEN = "recorded", "registry", "seen"
@@ -23,7 +22,7 @@ _LONGEST = 20_000  # characters of a recorded description that are looked at
 
 
 class ToolSet:
-    """Tools with an index over their words, built when the first call is scored."""
+    """The tools, each name once, and how they are known."""
 
     def __init__(self, tools: Iterable[ToolSpec], origin: str) -> None:
         self.origin = origin
@@ -33,7 +32,6 @@ class ToolSet:
             if len(self._tools) == MOST_TOOLS:
                 break
             self._tools.setdefault(tool.name, tool)
-        self._index: LexicalIndex | None = None
 
     def __len__(self) -> int:
         return len(self._tools)
@@ -42,15 +40,6 @@ class ToolSet:
     def tools(self) -> Sequence[ToolSpec]:
         """The tools, by name."""
         return [self._tools[name] for name in sorted(self._tools)]
-
-    @property
-    def index(self) -> LexicalIndex:
-        """The lexical index over the tools, by name."""
-        if self._index is None:
-            from reach_tui.reach.lexical import LexicalIndex
-
-            self._index = LexicalIndex(self.tools)
-        return self._index
 
 
 def recorded(name: str, description: str = "", schema: JsonValue = None) -> ToolSpec:

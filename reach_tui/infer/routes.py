@@ -67,7 +67,7 @@ class RouteInference:
         routing = self._router.route(text, self._context(), basis="inferred")
         left = tuple(Candidate(one.name, 0.0, one.reason) for one in routing.left)
         gone = {one.name for one in left}
-        index = self.tools.index
+        index = self._router.keywords
         scored = zip(index.scores(text), index.names, strict=True)
         ordered = sorted((-score, name) for score, name in scored if name not in gone)
         order = {name: (rank, -score) for rank, (score, name) in enumerate(ordered, 1)}

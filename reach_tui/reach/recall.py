@@ -44,20 +44,20 @@ class LexicalRecall:
     name = "lexical"
 
     def __init__(self) -> None:
-        self._index = LexicalIndex(())
+        self.index = LexicalIndex(())
 
     def prepare(self, tools: Sequence[ToolSpec]) -> None:
         """Build the index."""
-        self._index = LexicalIndex(tools)
+        self.index = LexicalIndex(tools)
 
     def recall(self, intent: str, among: Collection[str], k: int) -> Sequence[Candidate]:
         """The best `k` with a word in common."""
-        return self._index.candidates(intent, k, among)
+        return self.index.candidates(intent, k, among)
 
     def score(self, intent: str, tools: Sequence[ToolSpec]) -> Sequence[Candidate]:
         """Keyword scores of these tools; tools that were not prepared make an index of their own."""
         names = {tool.name for tool in tools}
-        index = self._index if names.issubset(self._index.names) else LexicalIndex(tools)
+        index = self.index if names.issubset(self.index.names) else LexicalIndex(tools)
         return index.candidates(intent, len(names), names)
 
 

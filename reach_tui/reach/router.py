@@ -23,6 +23,7 @@ from reach_tui.reach.decision import (
     ranked,
 )
 from reach_tui.reach.filters import FILTERS, Filter, Left, RouteContext, sift
+from reach_tui.reach.lexical import LexicalIndex
 from reach_tui.reach.recall import LexicalRecall, Recall, Scorer, ScoringFailed
 from reach_tui.reach.rules import RuleIndex, RuleMatch
 from reach_tui.reach.spec import Registry, ToolSpec
@@ -162,6 +163,11 @@ class Router:
         except Exception as error:  # noqa: BLE001 - as above
             return self._decided(asked, self._keywords(asked, _told(self.scorer.name, error)))
         return self._decided(asked, _rescored(shortlist, self.scorer.name, scored))
+
+    @property
+    def keywords(self) -> LexicalIndex:
+        """The keyword index over the registry's tools as they were when last asked."""
+        return self._lexical.index
 
     def _ask(self, intent: str, context: RouteContext, basis: str) -> _Asked:
         self._check()

@@ -87,6 +87,13 @@ class Inference:
         with self._lock:
             return SessionRoutes(remembered(self._routes, tools, lambda: RouteInference(tools, self._settings)))
 
+    def warm_up(self) -> None:
+        """Make the tool set and its index (a third of a second at first), so that the first call need not wait.
+
+        Raises `StoreError`.
+        """
+        self.routes("")
+
     def slots(self, session: Session | str) -> SessionSlots:
         """What tells the slots of a session. Raises `StoreError`."""
         return SessionSlots(self._source, session, self._registry.set.tools if self._registry else ())

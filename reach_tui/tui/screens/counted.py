@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -168,6 +169,9 @@ class CountedSessions(ListScreen):
         for mistake in self.reach.workspace.rule_mistakes:
             self.app.call_from_thread(self.reach.say, mistake.line(), severity="warning")
         self.reach.workspace.warm_up()
+        if len(self.sources) == 1:
+            with suppress(ReachError):  # told where a call is looked at
+                self.reach.workspace.inference(self.sources[0]).warm_up()
 
     @work(thread=True, group="scan", description="scan", exit_on_error=False)
     def _count(self) -> None:

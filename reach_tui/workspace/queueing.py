@@ -307,13 +307,16 @@ def opened(workspace: Workspace, sources: Sequence[Source], what: str) -> Genera
 
 
 def notes(workspace: Workspace, sources: Sequence[Source]) -> list[tuple[Source, Label]]:
-    """The person's notes that have no class yet, oldest first. Raises `LabelError`."""
+    """The person's notes that have no class yet, in the order of their words: alike ones stand together.
+
+    Raises `LabelError`.
+    """
     found: dict[str, tuple[Source, Label]] = {}
     for source in sources:
         for label in workspace.label_store(source).all_in_force(source.kind, by=workspace.by):
             if label.category == UNCODED:
                 found.setdefault(label.uid or "", (source, label))
-    return sorted(found.values(), key=lambda pair: (pair[1].at, pair[1].id or 0))
+    return sorted(found.values(), key=lambda pair: (pair[1].note.casefold(), pair[1].call_key or ""))
 
 
 def class_notes(workspace: Workspace, chosen: Sequence[tuple[Source, Label]], category: str) -> int:

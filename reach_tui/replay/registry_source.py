@@ -18,8 +18,13 @@ def registry_folder(given: str | os.PathLike[str]) -> Path:
         return path
     if path == Path(path.name) and (BUNDLED / path.name).is_dir():
         return BUNDLED / path.name
-    names = ", ".join(sorted(one.name for one in BUNDLED.iterdir() if one.is_dir() and not one.name.startswith("_")))
+    names = ", ".join(bundled_names())
     raise ConfigError("no such folder of tools", path, f"name a folder of YAML files, or one that ships here: {names}")
+
+
+def bundled_names() -> list[str]:
+    """The registries that ship with the program."""
+    return sorted(one.name for one in BUNDLED.iterdir() if one.is_dir() and not one.name.startswith("_"))
 
 
 def registry_of(given: str | os.PathLike[str]) -> ToolList:

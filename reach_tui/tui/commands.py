@@ -11,7 +11,9 @@ from reach_tui.base.errors import ConfigError
 
 SESSIONS, SESSION, DETAIL, REPORT, CALLS = "sessions", "session", "detail", "report", "calls"
 SEARCH, ALL_CALLS, COMPARE, QUEUE, NOTES = "search", "all-calls", "compare", "queue", "notes"
-EVERYWHERE = (SESSIONS, SESSION, DETAIL, REPORT, CALLS, SEARCH, ALL_CALLS, COMPARE, QUEUE, NOTES)
+REPLAY, SYMPTOMS, METRICS, SUGGESTIONS = "replay", "symptoms", "metrics", "suggestions"
+EVERYWHERE = (SESSIONS, SESSION, DETAIL, REPORT, CALLS, SEARCH, ALL_CALLS, COMPARE, QUEUE, NOTES, REPLAY, SYMPTOMS,
+              METRICS, SUGGESTIONS)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +69,13 @@ COMMANDS: tuple[Command, ...] = (
     Command("sort", "s", "sort by the next column", "Find the failure", (SESSIONS,), "sort"),
     Command("pause", "p", "stop counting and indexing, or go on", "Program", (SESSIONS,)),
     Command("open", "enter", "open the row; in a session: the whole call", "Go",
-            (SESSIONS, SESSION, REPORT, CALLS, SEARCH, ALL_CALLS, COMPARE, QUEUE, NOTES), "open"),
+            tuple(screen for screen in EVERYWHERE if screen not in (DETAIL, REPLAY)), "open"),
+    Command("numbers", "enter", "the numbers behind the flip", "Replay", (REPLAY,), "numbers", action="open"),
     Command("all-calls", "c", "every call as one list", "Go", (SESSIONS,), "calls"),
     Command("view-calls", "v", "all calls, the failed ones, the hidden ones", "Find the failure", (ALL_CALLS,), "view"),
     Command("report", "R", "the report on all that is open", "Go", (SESSIONS,), "report"),
     Command("compare", "c", "compare with what was before", "Go", (REPORT,), "compare"),
-    Command("export", "x", "write the report to a file", "Go", (REPORT, COMPARE), "export"),
+    Command("export", "x", "write the report to a file", "Go", (REPORT, COMPARE, METRICS), "export"),
     Command("back", "escape,q", "back", "Go", tuple(screen for screen in EVERYWHERE if screen != SESSIONS)),
     Command("clear", "escape", "leave the filter, and clear it", "Go", (SESSIONS,)),
     Command("leave", "q", "quit", "Go", (SESSIONS,)),
@@ -81,6 +84,23 @@ COMMANDS: tuple[Command, ...] = (
     Command("fold", "left", "fold them again", "Go", (SESSIONS, SESSION)),
     Command("origin", "o", "jump to where a slot's value came from; again: back", "Go", (SESSION,), "origin"),
     Command("problems", "exclamation_mark", "what could not be read", "Go", (SESSIONS, SESSION)),
+    Command("play", "space", "play in the recorded rhythm, or pause", "Replay", (REPLAY,), "play"),
+    Command("slower", "left_square_bracket", "slower", "Replay", (REPLAY,), "slower", action="speed(-1)"),
+    Command("faster", "right_square_bracket", "faster", "Replay", (REPLAY,), "faster", action="speed(1)"),
+    Command("scrub-on", "right", "a step on; PgDn: ten", "Replay", (REPLAY,), action="scrub(1)"),
+    Command("scrub-back", "left", "a step back; PgUp: ten", "Replay", (REPLAY,), action="scrub(-1)"),
+    Command("next-difference", "n", "next step at which something differs", "Replay", (REPLAY,), "difference"),
+    Command("previous-difference", "p", "previous one", "Replay", (REPLAY,)),
+    Command("flips", "f", "into the list of flips, and back", "Replay", (REPLAY,), "flips"),
+    Command("next-setting", "tab", "next setting", "Replay", (REPLAY,), "setting"),
+    Command("previous-setting", "shift+tab", "previous setting", "Replay", (REPLAY,)),
+    Command("turn-up", "plus,equals_sign", "the setting one step up", "Replay", (REPLAY,), "up", action="turn(1)"),
+    Command("turn-down", "minus", "one step down", "Replay", (REPLAY,), "down", action="turn(-1)"),
+    Command("type-setting", "e", "type the setting's value: a number, a folder", "Replay", (REPLAY,), "type"),
+    Command("reset-setting", "backspace", "the setting as recorded", "Replay", (REPLAY,)),
+    Command("reset-all", "0", "every setting as recorded", "Replay", (REPLAY,)),
+    Command("group", "b", "by tool, model, project, week", "Find the failure", (METRICS,), "by"),
+    Command("definitions", "d", "what each word means", "Find the failure", (METRICS,), "words"),
     *(
         Command(f"label-{key}", key, f"label: {word}", "Label", (*_LABELLING, NOTES), action=f"label('{key}')")
         for key, word in _LABELS
@@ -106,6 +126,13 @@ COMMANDS: tuple[Command, ...] = (
     Command("choose-note", "space", "choose the note, or not", "Label", (NOTES,), "choose"),
     Command("choose-queue", "L", "choose or draw another queue; where people, or rule and person, disagree", "Label",
             (QUEUE, REPORT)),
+    Command("replay", "P", "replay the session under other settings", "Go", (SESSIONS, SESSION), "replay"),
+    Command("symptoms", "D", "diagnose: symptoms with cause, evidence and what to do", "Go",
+            (SESSIONS, SESSION, REPORT), "symptoms"),
+    Command("metrics", "M", "the four metrics over tasks", "Go", (SESSIONS, REPORT), "metrics"),
+    Command("inferred", "i", "routes, slots, timeouts and chains, inferred; again: without", "Go", (REPORT,),
+            "inferred"),
+    Command("suggestions", "a", "what to change first, with the evidence", "Go", (REPORT,), "advice"),
     Command("copy-call", "y", "copy the call as JSON", "Copy", (SESSION, DETAIL)),
     Command("copy-evidence", "Y", "copy the evidence", "Copy", (SESSION, DETAIL)),
     Command("follow", "F", "follow live: show new steps while the agent writes", "Go", (SESSIONS, SESSION)),
@@ -122,6 +149,8 @@ _SHOWN = {
     "slash": "/", "semicolon": ";", "full_stop": ".", "question_mark": "?", "exclamation_mark": "!", "escape": "Esc",
     "enter": "Enter", "pagedown": "PgDn", "pageup": "PgUp", "home": "Home", "end": "End", "up": "↑", "down": "↓",
     "left": "←", "right": "→", "tab": "Tab", "f1": "F1", "space": "Space",
+    "plus": "+", "equals_sign": "=", "minus": "-", "left_square_bracket": "[", "right_square_bracket": "]",
+    "backspace": "Bksp", "shift+tab": "Shift+Tab",
 }  # fmt: skip
 
 

@@ -34,17 +34,23 @@ class Glyphs:
     dot_empty: str
     mark_left: str
     mark_right: str
+    flip: str
+    """Another decision under the settings of a replay."""
+    guard: str
+    killed: str
+    blocked: str
+    again: str
 
 
 UNICODE = Glyphs(
     flagged="✗", hidden="◆", soft="~", open="?", ok="·", check="!", repeated="↻", label="✎", cursor="▌", child="└",
     folded="▸", unfolded="▾", rule="─", vertical="│", bar="█", bar_empty="░", threshold="┊", dot="●", dot_empty="○",
-    mark_left="▐", mark_right="▌",
+    mark_left="▐", mark_right="▌", flip="≠", guard="■", killed="†", blocked="⊘", again="⟲",
 )  # fmt: skip
 ASCII = Glyphs(
     flagged="x", hidden="H", soft="~", open="?", ok=".", check="!", repeated="r", label="L", cursor=">", child="`",
     folded="+", unfolded="-", rule="-", vertical="|", bar="#", bar_empty=".", threshold=":", dot="*", dot_empty="o",
-    mark_left="[", mark_right="]",
+    mark_left="[", mark_right="]", flip="%", guard="G", killed="K", blocked="B", again="R",
 )  # fmt: skip
 
 

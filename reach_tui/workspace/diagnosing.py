@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from reach_tui.analyze.story import Story, Told
-from reach_tui.analyze.symptoms import diagnose
+from reach_tui.analyze.symptoms import Table, diagnose
 from reach_tui.analyze.symptoms.model import Finding
+from reach_tui.model import Session
+from reach_tui.workspace.judged import JudgedStep
 from reach_tui.workspace.records import Record
 from reach_tui.workspace.sources import Source
 from reach_tui.workspace.workspace import Workspace
@@ -55,6 +57,35 @@ def diagnosed(
 ) -> tuple[Finding, ...]:
     """The symptom table over all sessions of these sources, or over one session. Raises `StoreError`."""
     return diagnose(story for source in sources for story in stories(workspace, source, session_id, registry))
+
+
+def diagnosed_steps(session: Session, steps: Iterable[JudgedStep]) -> tuple[Finding, ...]:
+    """The symptom table over one session whose steps have been read already."""
+    told = [Told(one.step, one.judged.verdict if one.judged else None) for one in steps]
+    return diagnose([Story(session, told, unsafe_tools({one.step.call.tool for one in told if one.step.call}, None))])
+
+
+class Diagnosis:
+    """The symptom table over several sources, session by session, so that it can be watched and stopped."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._table = Table()
+        self._sessions = 0
+        self.homes: dict[str, Source] = {}
+        """The source of each session, by its id; the first one where two have the same."""
+
+    def take(self, source: Source) -> Iterator[int]:
+        """Take in a source; gives the number of sessions so far after each. Raises `StoreError`."""
+        for story in stories(self._workspace, source):
+            self._table.add(story)
+            self.homes.setdefault(story.session.id, source)
+            self._sessions += 1
+            yield self._sessions
+
+    def findings(self) -> tuple[Finding, ...]:
+        """The table over everything taken in so far."""
+        return self._table.findings()
 
 
 def finding_record(finding: Finding) -> Record:

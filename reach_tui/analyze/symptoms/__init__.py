@@ -54,10 +54,25 @@ def _document() -> dict[str, Any]:
     return tomllib.loads(_FILE.read_text(encoding="utf-8"))
 
 
+class Table:
+    """The ten detectors side by side, fed one session at a time."""
+
+    def __init__(self) -> None:
+        self._detectors = {symptom.id: DETECTORS[symptom.id]() for symptom in table()}
+
+    def add(self, story: Story) -> None:
+        """One more session."""
+        for detector in self._detectors.values():
+            detector.add(story)
+
+    def findings(self) -> tuple[Finding, ...]:
+        """Every symptom: found or not, the strongest evidence first; in the table's order."""
+        return tuple(Finding(symptom, self._detectors[symptom.id].shown()) for symptom in table())
+
+
 def diagnose(stories: Iterable[Story]) -> tuple[Finding, ...]:
     """Every symptom over these sessions: found or not, the strongest evidence first; in the table's order."""
-    detectors = {symptom.id: DETECTORS[symptom.id]() for symptom in table()}
+    found = Table()
     for story in stories:
-        for detector in detectors.values():
-            detector.add(story)
-    return tuple(Finding(symptom, detectors[symptom.id].shown()) for symptom in table())
+        found.add(story)
+    return found.findings()

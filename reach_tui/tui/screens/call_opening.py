@@ -22,8 +22,8 @@ class OpensCalls(ListScreen):
         self.open_key(one.source, one.session_id, one.key)
 
     @work(thread=True, group="open", description="open", exclusive=True, exit_on_error=False)
-    def open_key(self, source: Source, session_id: str, key: str) -> None:
-        """Open a session at the call of that key."""
+    def open_key(self, source: Source, session_id: str, key: str | int) -> None:
+        """Open a session at the call of that key, or at the step of that number."""
         try:
             session = source.reader.session(session_id)
         except ReachError as error:
@@ -31,7 +31,7 @@ class OpensCalls(ListScreen):
             return
         self.app.call_from_thread(self._show, source, session, session_id, key)
 
-    def _show(self, source: Source, session: Session | None, session_id: str, key: str) -> None:
+    def _show(self, source: Source, session: Session | None, session_id: str, key: str | int) -> None:
         from reach_tui.tui.screens.session import SessionScreen
 
         if self.app.screen is not self:  # the person has gone on meanwhile

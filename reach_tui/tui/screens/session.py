@@ -21,8 +21,8 @@ from reach_tui.tui.lines import Line, spread
 from reach_tui.tui.panels import Style
 from reach_tui.tui.panels import inspect as panel_lines
 from reach_tui.tui.rows import search_text, short_project, span_of, title_of, when
+from reach_tui.tui.screens.diagnosed import DiagnosedSession, place_of
 from reach_tui.tui.screens.followed import FollowedSession
-from reach_tui.tui.screens.inferred import InferredSession
 from reach_tui.tui.screens.label_commands import LabelCommands
 from reach_tui.tui.widgets.line_view import Bar, LineList, LinesView
 from reach_tui.tui.widgets.step_list import StepList
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _BATCH = 200
 
 
-class SessionScreen(LabelCommands, InferredSession):
+class SessionScreen(LabelCommands, DiagnosedSession):
     """Step through a session: verdict, route, slots, arguments and result of each call; label the failures."""
 
     commands_of = SESSION
@@ -55,13 +55,15 @@ class SessionScreen(LabelCommands, InferredSession):
         words: str
         indexes: set[int]
 
-    def __init__(self, source: Source, judged: JudgedSession, *, several: bool = False, at: str | None = None) -> None:
+    def __init__(
+        self, source: Source, judged: JudgedSession, *, several: bool = False, at: str | int | None = None
+    ) -> None:
         super().__init__()
         self.source = source
         self.judged = judged
         self._several = several
         self._at = at
-        """Key of the call to go to as soon as it has been read."""
+        """The call (by its key) or step (by its number) to go to as soon as it has been read."""
         self.loaded = False
         self.count_soft = False
         self._unfolded: set[int] = set()
@@ -122,15 +124,15 @@ class SessionScreen(LabelCommands, InferredSession):
             self.inspect()
         if self._at is not None:
             self._go_to(self._at)
+        if message.last:
+            self.diagnose()
         if self._wish is not None and self.jump(1, hidden=self._wish):
             self.set_status("", "dim")
 
-    def _go_to(self, key: str) -> None:
-        steps = self.step_list
-        where = next((i for i, one in enumerate(steps.steps) if one.judged and one.judged.call.key == key), None)
-        if where is not None:
+    def _go_to(self, at: str | int) -> None:
+        if (where := place_of(self.step_list.steps, at)) is not None:
             self._at = None
-            steps.cursor = steps.row_of(where)
+            self.step_list.cursor = self.step_list.row_of(where)
 
     @on(FollowedSession.ReadingFailed)
     def _not_read(self, message: FollowedSession.ReadingFailed) -> None:
@@ -387,7 +389,7 @@ class SessionScreen(LabelCommands, InferredSession):
             (f" {title_of(self.judged)}", "title"),
             (f" · {' · '.join(fact for fact in facts if fact)}", "dim"),
         ]
-        return [spread(left, right, width), [(glyphs.rule * width, "rule")]]
+        return [spread(left, right, width), self.rule_line(width)]
 
     @property
     def status_line(self) -> Line:

@@ -192,6 +192,29 @@ class SessionsScreen(CountedSessions):
         if self.sources:
             self.app.push_screen(ReportScreen(list(self.sources)))
 
+    def action_replay(self) -> None:
+        """The session under the cursor under other settings."""
+        from reach_tui.tui.screens.replay import ReplayScreen
+
+        if self.session_list.rows:
+            row = self.session_list.rows[self.session_list.cursor][1]
+            self._moved = True
+            self.app.push_screen(ReplayScreen(row.source, row.judged))
+
+    def action_symptoms(self) -> None:
+        """The symptoms over every open source."""
+        from reach_tui.tui.screens.symptoms import SymptomsScreen
+
+        if self.sources:
+            self.app.push_screen(SymptomsScreen(self.sources))
+
+    def action_metrics(self) -> None:
+        """The four metrics over every open source."""
+        from reach_tui.tui.screens.metrics import MetricsScreen
+
+        if self.sources:
+            self.app.push_screen(MetricsScreen(self.sources))
+
     def action_all_calls(self) -> None:
         """Every call as one list."""
         from reach_tui.tui.screens.all_calls import AllCallsScreen

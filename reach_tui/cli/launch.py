@@ -13,8 +13,7 @@ from reach_tui.base.errors import StoreUnreadable, UsageError
 from reach_tui.base.paths import bundled
 from reach_tui.cli.names import COMMANDS
 from reach_tui.cli.streams import BAD_INPUT, say
-from reach_tui.stores.discover import default_locations
-from reach_tui.workspace import Workspace, load_settings
+from reach_tui.workspace.badges import Badges
 
 NOTHING_FOUND = "No agent's database in your home: these are the sample traces. To open your own: reach-tui PATH"
 _PATIENCE = 5.0  # seconds to find out that nothing named can be read: longer than we wait for another's lock
@@ -27,8 +26,11 @@ def open_screens(paths: Sequence[Path], labels: Path | None = None) -> int:
         say(StoreUnreadable("no such file or folder, and no command", path, _advice(path)).line())
     if missing:
         return BAD_INPUT
-    if not paths and not default_locations():
-        return open_samples(labels, notice=NOTHING_FOUND)
+    if not paths:
+        from reach_tui.stores.discover import default_locations
+
+        if not default_locations():
+            return open_samples(labels, notice=NOTHING_FOUND)
     return _run(paths, labels)
 
 
@@ -45,27 +47,40 @@ def open_samples(labels: Path | None = None, *, headless: bool = False, notice: 
 
 
 def _run(paths: Sequence[Path], labels: Path | None, *, headless: bool = False, notice: str | None = None) -> int:
+    badges = None
+    if len(paths) == 1 and paths[0].is_file() and not headless and _has_terminal():
+        badges = Badges(paths[0], shutil.get_terminal_size().lines)  # before anything is imported
+    try:
+        return _open(paths, labels, badges, headless=headless, notice=notice)
+    finally:
+        if badges is not None:
+            badges.cancel()
+
+
+def _open(
+    paths: Sequence[Path], labels: Path | None, badges: Badges | None, *, headless: bool, notice: str | None
+) -> int:
+    from reach_tui.workspace import Workspace, load_settings
+
     settings = load_settings()
     if labels is not None:
         settings = dataclasses.replace(settings, labels=labels)
     workspace = Workspace(paths, settings)
+    workspace.badges = badges
     opening = workspace.opening()
-    if len(paths) == 1 and paths[0].is_file() and not headless:
-        workspace.start_badges()
     from reach_tui.tui.app import run
 
     if paths and opening.wait(_PATIENCE):
         for problem in workspace.found.problems:
             say(problem.line())
         return BAD_INPUT
-    if not headless:
-        _need_terminal()
+    if not headless and not _has_terminal():
+        raise UsageError("the screens need a terminal", hint="`reach-tui calls PATH` and its kin print instead")
     return run(workspace, headless=headless, notice=notice)
 
 
-def _need_terminal() -> None:
-    if not sys.stdin.isatty() or not (sys.stdout.isatty() or sys.stderr.isatty()):
-        raise UsageError("the screens need a terminal", hint="`reach-tui calls PATH` and its kin print instead")
+def _has_terminal() -> bool:
+    return sys.stdin.isatty() and (sys.stdout.isatty() or sys.stderr.isatty())
 
 
 def _advice(path: Path) -> str:

@@ -13,7 +13,7 @@ from reach_tui.base.sqlite import Connection, Schema, columns_of, reading, selec
 from reach_tui.model import Session, Step, Tokens, ToolCall
 from reach_tui.stores.content import Narrator
 from reach_tui.stores.growth import Growing, Growth
-from reach_tui.stores.kin import NOTE, rings
+from reach_tui.stores.kin import NOTE, rings, rings_of
 from reach_tui.stores.opencode_forks import FORK, copied_from, family_of
 from reach_tui.stores.opencode_parts import (
     Message,
@@ -175,7 +175,10 @@ class OpencodeReader:
                 cursor = connection.execute(f"{query} {order}")
         rows = [dict(zip(_SESSION_COLUMNS, row, strict=True)) for row in cursor]
         children = [row for row in rows if row["parent_id"]]
-        ringed = rings(connection, "session", "id", "parent_id") if children else frozenset()
+        if limit >= 0 or session_id is not None:  # of a few: only who is above them
+            ringed = rings_of(connection, "session", "id", "parent_id", [row["id"] for row in children])
+        else:
+            ringed = rings(connection, "session", "id", "parent_id") if children else frozenset()
         for row in children:
             if text_of(row["id"]) in ringed:
                 row["parent_id"], row["ring"] = None, (NOTE,)

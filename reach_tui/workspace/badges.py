@@ -1,7 +1,8 @@
 """The counts of the sessions one sees first, judged by a process that starts before the screens are imported.
 
-`python -m reach_tui.workspace.badges PATH` prints one JSON array for each of the newest sessions, as the scan does. The
-whole scan starts when all sessions are listed; until then these are what the first screen shows.
+`python -m reach_tui.workspace.badges PATH MOST` prints one JSON array for each of the newest sessions, as the scan
+does. The whole scan starts when all sessions are listed; until then these are what the first screen shows. Started
+before anything else is imported: what the parent needs of this module costs next to nothing.
 """
 
 from __future__ import annotations
@@ -13,26 +14,29 @@ import sys
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from reach_tui.analyze.counts import SessionCounts
-from reach_tui.workspace.scan import decode, encode
+if TYPE_CHECKING:
+    from reach_tui.analyze.counts import SessionCounts
 
 MOST = 64
-"""Sessions judged: a tall screen of them."""
+"""Sessions judged where nobody says how many one sees."""
 
 
 class Badges:
     """A running count of the newest sessions of one store. Iterate for the sums; `cancel` ends it."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, most: int = MOST) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "reach_tui.workspace.badges", os.fspath(path)],
+            [sys.executable, "-m", "reach_tui.workspace.badges", os.fspath(path), str(most)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,  # what cannot be read is told by the list itself
         )
 
     def __iter__(self) -> Iterator[SessionCounts]:
+        from reach_tui.workspace.scan import decode
+
         assert self._process.stdout is not None
         with self._process.stdout as lines:
             for line in lines:
@@ -48,20 +52,21 @@ class Badges:
 
 
 def main(arguments: list[str]) -> int:
-    """Print the sums of the newest sessions."""
+    """Print the sums of the newest sessions, each as soon as it is judged."""
     from reach_tui.base.errors import ReachError
     from reach_tui.index.digest import counts_of, judged
     from reach_tui.workspace.rules import detectors
+    from reach_tui.workspace.scan import encode
     from reach_tui.workspace.sources import open_source
 
     out = sys.stdout.buffer
     try:
         reader = open_source(Path(arguments[0])).reader
         engine = detectors().engine
-        newest = list(islice(reader.sessions(), MOST))
+        newest = list(islice(reader.sessions(), int(arguments[1])))
         for one in judged(reader, engine, newest):
             out.write(encode(counts_of(one)).encode() + b"\n")
-        out.flush()
+            out.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except ReachError:

@@ -60,12 +60,6 @@ class Workspace:
                 self._opening = Opening(self.paths)
             return self._opening
 
-    def start_badges(self) -> None:
-        """Count what one sees first of the one path, in a process that runs while the screens are imported."""
-        from reach_tui.workspace.badges import Badges
-
-        self.badges = Badges(self.paths[0])
-
     @cached_property
     def detectors(self) -> Detectors:
         """The detectors with the rules in force, and what is wrong with the person's own."""

@@ -160,9 +160,14 @@ class CountedSessions(ListScreen):
 
     @work(thread=True, group="badges", description="badges", exit_on_error=False)
     def _take_badges(self, badges: Badges) -> None:
-        sums = list(badges)
-        if sums:
-            self.post_message(self.Counted(0, sums, first=True))
+        batch: list[SessionCounts] = []
+        sent = time.monotonic()
+        for sums in badges:
+            batch.append(sums)
+            if time.monotonic() - sent > _BATCH_SECONDS:  # a huge session keeps the others back
+                self.post_message(self.Counted(0, batch))
+                batch, sent = [], time.monotonic()
+        self.post_message(self.Counted(0, batch, first=True))
 
     @work(thread=True, group="warm-up", description="warm-up", exit_on_error=False)
     def _warm_up(self) -> None:

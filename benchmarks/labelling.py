@@ -28,8 +28,8 @@ def start(store: str, title: str) -> Terminal:
     """The program with its list filled and nothing left to count."""
     program = Terminal([sys.executable, "-m", "reach_tui", store])
     program.until(title)
-    program.settle(1.5)
-    program.press("p", quiet=0.5)
+    time.sleep(2.0)  # every session is listed
+    program.press("p", quiet=0.5)  # nothing is counted or indexed from here on
     return program
 
 

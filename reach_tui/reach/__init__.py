@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # each name is imported when it is first used: `import reach_tui.reach` costs nothing
+    from reach_tui.model import Thresholds as Thresholds
     from reach_tui.reach.asking import Asking as Asking
     from reach_tui.reach.asking import Clarification as Clarification
     from reach_tui.reach.asking import Filler as Filler
@@ -86,7 +87,7 @@ _NAMES_OF = {
     "rate_limit": "Limiter LocalLimiter TokenBucket",
     "redis_limit": "RedisLimiter",
     "transport": "Answer HttpTransport ToolFault",
-    "decision": "NoCapability Why decide",
+    "decision": "NoCapability Thresholds Why decide",
     "embedding": "EmbeddingRecall",
     "endpoint": "EndpointScorer ScoreCache",
     "filters": "Left RouteContext",

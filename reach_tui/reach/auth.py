@@ -164,6 +164,8 @@ class Auth:
                 found = await answer if inspect.isawaitable(answer) else answer
             except Exception as error:  # noqa: BLE001 - its text may hold the secret; only its kind is passed on
                 failed = f"the token callback failed ({type(error).__name__})"
+        if found is not None and not isinstance(found, Token):
+            failed = f"the token callback returned a {type(found).__name__}, not a Token(Secret(…), expires_at)"
         if not isinstance(found, Token):
             self._tokens.pop(key, None)
             raise AuthFailed(failed or f"no {request.auth_type} for this call")

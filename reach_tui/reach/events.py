@@ -6,7 +6,9 @@ queue has been written stands in the database, table `reach_queue`, and changes 
 
 from __future__ import annotations
 
+import atexit
 import logging
+import os
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
@@ -27,6 +29,8 @@ INTERVAL_S = 0.2
 """The writer waits so long at most before it writes what has come."""
 BATCH = 500
 """Records of one transaction at most."""
+_AT_EXIT_S = 5.0
+"""A program that ends without closing waits so long at most for what is still in the queue."""
 _PATIENCE_S = 5.0
 """Wait before the next try where the database is locked or its disk full."""
 _UNWRITABLE = (StoreError, UsageError, TypeError, ValueError, KeyError)
@@ -90,6 +94,8 @@ class EventLog:
             self._state.wait_for(lambda: self._opened or self._trouble is not None)
         if self._trouble is not None:
             raise self._trouble
+        self._process = os.getpid()
+        atexit.register(self._at_exit)
 
     def __enter__(self) -> Self:
         return self
@@ -160,8 +166,16 @@ class EventLog:
                 self._written >= upto
             )
 
+    def _at_exit(self) -> None:
+        if os.getpid() == self._process:  # a forked child has neither the thread nor the queue
+            self.close(_AT_EXIT_S)
+
     def close(self, timeout_s: float = 30.0) -> bool:
-        """Write what is left and end; False where some is left in the queue for the next start."""
+        """Write what is left and end; False where some is left in the queue for the next start.
+
+        Done at the end of a program that forgot it, which waits 5 s at most.
+        """
+        atexit.unregister(self._at_exit)
         done = self.flush(timeout_s)
         with self._lock:
             self._closing = True

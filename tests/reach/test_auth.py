@@ -149,3 +149,10 @@ async def test_what_an_upstream_echoes_is_redacted_in_every_form() -> None:
     await auth.close()
     assert auth.redact(VALUE) == REDACTED, "also after it was replaced"
     assert auth.redact("nothing in here") == "nothing in here"
+
+
+async def test_a_callback_that_returns_text_is_told_what_to_return() -> None:
+    auth = Auth(service=lambda request: VALUE)  # type: ignore[arg-type, return-value]
+    with pytest.raises(AuthFailed, match=r"returned a str, not a Token\(Secret") as caught:
+        await auth.token(SERVICE)
+    assert VALUE not in "".join(traceback.format_exception(caught.value))

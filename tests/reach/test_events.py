@@ -335,6 +335,18 @@ def test_tokens_are_redacted_before_anything_is_kept(tmp_path: Path) -> None:
     assert all(b"hush" not in one.read_bytes() for one in tmp_path.iterdir())
 
 
+def test_a_program_that_forgets_to_close_leaves_nothing_in_the_queue(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    program = (
+        "from pathlib import Path; from reach_tui.model import StepKind; from reach_tui.reach import EventLog\n"
+        f"EventLog(Path({str(path)!r}), interval_s=60).message('s', StepKind.USER, 'the last words')"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+    assert not folder_of(path).exists()
+    with reading(path) as connection:
+        assert [row[0] for row in connection.execute("SELECT text FROM message")] == ["the last words"]
+
+
 def test_power_safe_flushes_every_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     flushed: list[float] = []
     real = os.fsync

@@ -7,16 +7,16 @@ line numbers in its gutter, paths it lists, a count, an address, an id. What a p
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from posixpath import basename, normpath
+from typing import TypeAlias
 
 from reach_tui.base.jsonio import JsonValue, as_int
 from reach_tui.model import Evidence, Verdict
 
-FAMILIES = frozenset(("read", "search", "edit", "web"))
-"""Those about whose text something can be said; JSON is looked at in every family."""
-_HEAD = 4000  # characters of a result that are looked at
+HEAD = 4000
+"""Characters of a result that are looked at."""
 _FEW = 3  # numbered lines that make a gutter
 _PATHS = ("filePath", "file_path", "path", "filename", "file", "absolute_path", "target_file")
 _FOLDERS = ("path", "dir_path", "directory", "dir", "folder", "target_directory", "root")
@@ -65,17 +65,8 @@ def find(family: str, tool: str, arguments: JsonValue, text: str, start: int, va
         return None
     if isinstance(value, dict):
         return _other_id(tool, arguments, text, value)
-    head = text[start : start + _HEAD]
-    match family:
-        case "read":
-            return _other_file(arguments, head, start) or _other_lines(arguments, head, start)
-        case "search":
-            return _outside(arguments, head, start)
-        case "edit":
-            return _count(arguments, head, start)
-        case "web":
-            return _sign_in(arguments, head, start)
-    return None
+    check = CHECKS.get(family)
+    return check(arguments, text[start : start + HEAD], start) if check else None
 
 
 def _text(arguments: Mapping[str, JsonValue], names: tuple[str, ...]) -> str:
@@ -101,6 +92,10 @@ def _absolute(path: str) -> bool:
 
 
 # -- reading
+
+
+def _of_reading(arguments: Mapping[str, JsonValue], head: str, start: int) -> Contradiction | None:
+    return _other_file(arguments, head, start) or _other_lines(arguments, head, start)
 
 
 def _other_file(arguments: Mapping[str, JsonValue], head: str, start: int) -> Contradiction | None:
@@ -176,12 +171,13 @@ def _outside(arguments: Mapping[str, JsonValue], head: str, start: int) -> Contr
 
 
 def _count(arguments: Mapping[str, JsonValue], head: str, start: int) -> Contradiction | None:
-    asked_for_one = [name for name in ("replace_all", "replaceAll") if arguments.get(name) is False]
-    names = arguments.keys() - {"replace_all", "replaceAll"}
-    if not asked_for_one or any(word in name.lower() for name in names for word in _COUNTED_ON):
+    if arguments.get("replace_all") is not False and arguments.get("replaceAll") is not False:
         return None
     found = _REPLACED.search(head[:400])
     if found is None or int(found[1] or found[2]) < 2:
+        return None
+    names = arguments.keys() - {"replace_all", "replaceAll"}
+    if any(word in name.lower() for name in names for word in _COUNTED_ON):
         return None
     evidence = Evidence(found[0], start + found.start(), start + found.end())
     words = "One place was to be changed, and it says that several were."
@@ -220,3 +216,9 @@ def _other_id(
     return Contradiction(
         "json.other_id", words, "upstream_error", "bad_response", Evidence(str(given), at, at + len(str(given)))
     )
+
+
+Check: TypeAlias = Callable[[Mapping[str, JsonValue], str, int], Contradiction | None]
+CHECKS: Mapping[str, Check] = {"read": _of_reading, "search": _outside, "edit": _count, "web": _sign_in}
+"""By family, what can be said about its text: asked with the arguments, the first `HEAD` characters, and where those
+begin. JSON is looked at in every family."""

@@ -130,15 +130,8 @@ class _Part:
 
     match: Callable[[bytes], list[int] | None]
     numbers: list[int]
-    needles: tuple[str, ...]
+    needles: tuple[bytes, ...]
     """One of these, in lower case, stands in every ASCII text that one of the rules matches; none: nobody knows."""
-
-    def may_match(self, lowered: str) -> bool:
-        """False if no rule matches an ASCII text, given in lower case."""
-        for word in self.needles:
-            if word in lowered:
-                return True
-        return not self.needles
 
 
 class Matcher:
@@ -149,6 +142,8 @@ class Matcher:
         self.rules = tuple(rule for rule in rules if rule.where != "arguments")
         self.asks_json = any(rule.in_json for rule in self.rules)
         self._sets: list[_Part] | None = None
+        self._last: tuple[str, list[int]] = ("", [])
+        """What was found last, and where: the whole judgement asks again."""
         self._single: dict[str, Any] = {}
 
     def hits(self, view: Window) -> Iterator[Rule]:
@@ -158,15 +153,24 @@ class Matcher:
 
     def matches(self, text: str) -> list[int]:
         """The numbers of the rules whose pattern occurs (or may occur) in the text of a window, in no order."""
-        if self._sets is None:
-            self._sets = [self._compile(numbers) for numbers in self._parts()]
+        if (last := self._last)[0] == text and text:
+            return last[1]
+        if (parts := self._sets) is None:
+            parts = self._sets = [self._compile(numbers) for numbers in self._parts()]
         subject = text.encode("utf-8", "replace")
         found: list[int] = []
-        for part in self._sets:
-            if part.needles and text.isascii() and not part.may_match(text.lower()):
-                continue
+        for part in parts:
+            if part.needles and text.isascii():
+                lowered = subject.lower()
+                for word in part.needles:
+                    if word in lowered:
+                        break
+                else:
+                    continue
             if hits := part.match(subject):
                 found += [part.numbers[hit] for hit in hits]
+        if found:
+            self._last = (text, found)
         return found
 
     def _parts(self) -> list[list[int]]:
@@ -174,11 +178,11 @@ class Matcher:
         ahead = [number for number, rule in enumerate(self.rules) if rule.where in _AT_START]
         return [part for part in (ahead, sorted(set(range(len(self.rules))) - set(ahead))) if part]
 
-    def _needles(self, numbers: list[int]) -> tuple[str, ...]:
+    def _needles(self, numbers: list[int]) -> tuple[bytes, ...]:
         if len(numbers) > _NEEDLES:
             return ()
-        needles = tuple(needle(self.rules[number].match) for number in numbers)
-        return needles if all(len(one) > 3 for one in needles) else ()
+        needles = [needle(self.rules[number].match).encode() for number in numbers]
+        return tuple(needles) if all(len(one) > 3 for one in needles) else ()
 
     def _compile(self, numbers: list[int]) -> _Part:
         import re2

@@ -27,16 +27,15 @@ _KEPT = 1000
 class Quick:
     """Asks the rules of one family about plain calls."""
 
-    __slots__ = ("_conditions", "_contradictable", "_family", "_harmless", "_log", "_matches", "_nature", "_verdict")
+    __slots__ = ("_conditions", "_contradicts", "_harmless", "_log", "_matches", "_nature", "_verdict")
 
     def __init__(self, family: Family, matcher: Matcher) -> None:
-        self._family = family.id
         self._nature = family.nature
         self._log = family.nature == "log"
         self._verdict = FINE_CONTENT if family.nature == "content" else FINE
         self._matches = matcher.matches
         self._harmless: set[str] = set()
-        self._contradictable = family.id in contradictions.FAMILIES
+        self._contradicts = contradictions.CHECKS.get(family.id)
         conditions = [rule.when for rule in family.rules if rule.where == "arguments"]
         self._conditions = [when for when in conditions if when.flag in (None, "false")]
 
@@ -53,7 +52,7 @@ class Quick:
         for when in self._conditions:
             if _may_hold(when, arguments, call.exit_code):
                 return None
-        if self._contradictable and contradictions.find(self._family, call.tool, arguments, text, 0, None):
+        if self._contradicts is not None and self._contradicts(arguments, text[: contradictions.HEAD], 0):
             return None
         return self._verdict
 

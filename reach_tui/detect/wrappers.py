@@ -106,6 +106,7 @@ _TAIL_LINE = re.compile(
     r"|\[Current working directory: [^\]\n]*\]|Exit Code: -?\d+|Process Group PGID: [^\n]*|Signal: [^\n]*"
     r"|Background PIDs: [^\n]*|Error: \(none\)|\[Tool loop warning: [^\n]*)"
 )
+_TAIL_BEGINNINGS = frozenset(" \t[<CEPSB")  # of `_TAIL_LINE`
 _CLOSING_TAG = re.compile(
     r"</(?:untrusted_context|task_result|task|tool_use_error|output|stdout|stderr|error|error_details)>\Z|<END_TOOL_OUTPUT>\Z"
 )
@@ -140,8 +141,11 @@ def _closes(tail: str, text: str) -> bool:
     if tail[-1:] not in _TAIL_LETTERS:
         return not tail
     line = tail[tail.rfind("\n") + 1 :]
-    cut_off = len(line) == len(tail) and len(text) > _TAIL_WINDOW
-    return cut_off or _TAIL_LINE.fullmatch(line) is not None or _CLOSING_TAG.search(line) is not None
+    if len(line) == len(tail) and len(text) > _TAIL_WINDOW:
+        return True
+    if line[0] in _TAIL_BEGINNINGS and _TAIL_LINE.fullmatch(line):
+        return True
+    return line[-1] == ">" and _CLOSING_TAG.search(line) is not None
 
 
 def unwrap(text: str, log: bool) -> Body:

@@ -53,16 +53,25 @@ def render(report: Report, comparison: Comparison | None = None) -> str:
     return "\n".join(_lines(report, comparison)) + "\n"
 
 
+def document(title: str, found: Iterable[Table]) -> str:
+    """Tables below a title, as one HTML page."""
+    body = [*_head(_text(title)), *(line for table in found for line in _table(table)), "</body>\n</html>"]
+    return "\n".join(body) + "\n"
+
+
+def _head(title: str) -> Iterator[str]:
+    yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
+    yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    yield f"<title>{title} · reach-tui</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>"
+
+
 def _text(value: object) -> str:
     return escape(cell(value))
 
 
 def _lines(report: Report, comparison: Comparison | None) -> Iterator[str]:
-    title = _text(headline(report.scope))
-    yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
-    yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield f"<title>{title} · reach-tui</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>"
+    yield from _head(_text(headline(report.scope)))
     if comparison is not None:
         yield from (f'<p class="warn">Not alike: {_text(one)}</p>' for one in comparison.differences)
         yield from (f"<p>{_text(one)}</p>" for one in comparison.notes)

@@ -27,6 +27,11 @@ def render(report: Report, comparison: Comparison | None = None) -> str:
     return "\n".join(_lines(report, comparison)) + "\n"
 
 
+def document(title: str, found: Iterable[Table]) -> str:
+    """Tables below a title, as Markdown text."""
+    return "\n".join([f"# {_text(title)}", "", *(line for table in found for line in _table(table))]) + "\n"
+
+
 def _text(text: str) -> str:
     return _ACTIVE.sub(lambda match: "\\" + match[0] if match[0] not in "<>&" else f"&#{ord(match[0])};", text)
 

@@ -44,6 +44,12 @@ def render(report: Report, comparison: Comparison | None = None, width: int = WI
     return "\n".join(lines) + "\n"
 
 
+def document(title: str, found: Iterable[Table]) -> str:
+    """Tables below a title, as plain text."""
+    lines = [cell(title), "─" * WIDTH, *(line for table in found for line in ("", *_table(table)))]
+    return "\n".join(lines) + "\n"
+
+
 def _after(report: Report) -> Iterator[str]:
     first = "three guards", "      ".join(guards_lines(report))
     line = "over time", time_line(report)

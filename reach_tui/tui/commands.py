@@ -99,8 +99,8 @@ COMMANDS: tuple[Command, ...] = (
     Command("type-setting", "e", "type the setting's value: a number, a folder", "Replay", (REPLAY,), "type"),
     Command("reset-setting", "backspace", "the setting as recorded", "Replay", (REPLAY,)),
     Command("reset-all", "0", "every setting as recorded", "Replay", (REPLAY,)),
-    Command("group", "b", "by tool, model, project, week", "Find the failure", (METRICS,), "by"),
-    Command("definitions", "d", "what each word means", "Find the failure", (METRICS,), "words"),
+    Command("group", "b", "by tool, model, project, week", "Find the failure", (METRICS,), "group by"),
+    Command("definitions", "d", "what each word means", "Find the failure", (METRICS,), "definitions"),
     *(
         Command(f"label-{key}", key, f"label: {word}", "Label", (*_LABELLING, NOTES), action=f"label('{key}')")
         for key, word in _LABELS

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from reach_tui.analyze.symptoms.model import Finding, Shown
 from reach_tui.base.text import one_line
 from reach_tui.tui.glyphs import Glyphs
-from reach_tui.tui.lines import Line, fit, wrap
+from reach_tui.tui.lines import Line, fit, width_of, wrap
+
+_MORE = 2  # further lines of one piece of evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ def symptom_rows(
         for word, text in (("cause", symptom.cause), ("do", symptom.action)):
             for number, row in enumerate(wrap(one_line(text), width - 9)):
                 rows.append(SymptomRow([(f"  {word if not number else '':<7}", "dim"), (row, "text")]))
-        rows += [_evidence(one, width, title_of) for one in finding.evidence]
+        rows += [row for one in finding.evidence for row in _evidence(one, width, title_of)]
         rows.append(SymptomRow([]))
     absent = [one.symptom for one in findings if not one.found]
     if absent:
@@ -61,12 +63,14 @@ def symptom_rows(
     return rows
 
 
-def _evidence(shown: Shown, width: int, title_of: Callable[[str], str] | None) -> SymptomRow:
+def _evidence(shown: Shown, width: int, title_of: Callable[[str], str] | None) -> Iterator[SymptomRow]:
     where = f"step {shown.step}" if shown.step is not None else "the whole"
     line: Line = [("    ", "text"), (f"{where:<10} ", "key")]
     room = width - 15
     if title_of is not None and shown.session_id is not None:
-        cells = min(28, room // 3)
+        cells = min(28, room // 4)
         line += [(fit(title_of(shown.session_id), cells), "dim"), ("  ", "text")]
         room -= cells + 2
-    return SymptomRow([*line, (fit(one_line(shown.words), max(1, room)), "text")], shown)
+    first, *more = wrap(one_line(shown.words), max(8, room))
+    yield SymptomRow([*line, (first, "text")], shown)
+    yield from (SymptomRow([(" " * width_of(line), "text"), (row, "text")], shown) for row in more[:_MORE])

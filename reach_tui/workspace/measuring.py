@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from reach_tui.analyze.intervals import wilson
-from reach_tui.analyze.outcomes import Outcomes, Task, groups_of, tasks
+from reach_tui.analyze.outcomes import GROUPS, Outcomes, Task, groups_of, tasks
+from reach_tui.analyze.story import Story
 from reach_tui.base.jsonio import JsonValue
 from reach_tui.workspace.diagnosing import stories
 from reach_tui.workspace.records import Record
@@ -27,20 +28,51 @@ class Measured:
     """The first tasks that did not succeed, with the reason."""
 
 
+class Measuring:
+    """The metrics over several sources, in every grouping at once, session by session, to be watched and stopped."""
+
+    def __init__(self, workspace: Workspace, most: int = _EXAMPLES) -> None:
+        self._workspace = workspace
+        self._most = most
+        self._sessions = 0
+        self.total = Outcomes()
+        self.groups: dict[str, dict[str, Outcomes]] = {by: defaultdict(Outcomes) for by in GROUPS}
+        """By grouping, then by the group's name."""
+        self.against: list[Task] = []
+        """The first tasks that did not succeed, with the reason."""
+        self.homes: dict[str, Source] = {}
+        """The source of each session that has a task against, by its id."""
+
+    def take(self, source: Source) -> Iterator[int]:
+        """Add up a source's own sessions; gives the number of sessions so far after each. Raises `StoreError`."""
+        for story in stories(self._workspace, source):
+            self._sessions += 1
+            if story.session.own_work:
+                for task in tasks(story, self._workspace.labels_of(source, story.session.id)):
+                    self._count(source, story, task)
+            yield self._sessions
+
+    def _count(self, source: Source, story: Story, task: Task) -> None:
+        self.total.count(task)
+        for by, groups in self.groups.items():
+            for name in groups_of(task, story, by):
+                groups[name].count(task)
+        if task.outcome in ("failed", "corrected") and len(self.against) < self._most:
+            self.against.append(task)
+            self.homes.setdefault(task.session_id, source)
+
+    def measured(self, by: str) -> Measured:
+        """What was added up, in one grouping: tool, model, project or week."""
+        return Measured(self.total, self.groups[by], self.against)
+
+
 def measure(workspace: Workspace, sources: Iterable[Source], by: str) -> Measured:
     """Add up every task of these sources' own sessions. `by`: tool, model, project or week. Raises `StoreError`."""
-    found = Measured()
+    found = Measuring(workspace)
     for source in sources:
-        for story in stories(workspace, source):
-            if not story.session.own_work:
-                continue
-            for task in tasks(story, workspace.labels_of(source, story.session.id)):
-                found.total.count(task)
-                for name in groups_of(task, story, by):
-                    found.groups[name].count(task)
-                if task.outcome in ("failed", "corrected") and len(found.against) < _EXAMPLES:
-                    found.against.append(task)
-    return found
+        for _ in found.take(source):
+            pass
+    return found.measured(by)
 
 
 def outcomes_record(found: Outcomes) -> Record:

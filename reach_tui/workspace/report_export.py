@@ -15,9 +15,9 @@ FORMS = {"html": "self-contained, with plots", "md": "Markdown", "json": "for sc
 _SUFFIXES = {"text": ".txt"}
 
 
-def proposed_path(form: str, *, compared: bool) -> Path:
-    """Where the report would be written: in the current folder, under a name that is not taken."""
-    stem, suffix = "comparison" if compared else "report", _SUFFIXES.get(form, f".{form}")
+def proposed_path(form: str, stem: str) -> Path:
+    """Where it would be written: in the current folder, under a name that is not taken."""
+    suffix = _SUFFIXES.get(form, f".{form}")
     names = [stem, *(f"{stem}-{number}" for number in range(2, 1000))]
     return Path(next((name for name in names if not Path(name + suffix).exists()), stem) + suffix)
 

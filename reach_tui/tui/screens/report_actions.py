@@ -7,16 +7,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from textual import work
-
-from reach_tui.base.errors import ReachError
 from reach_tui.report.compare import Comparison
 from reach_tui.report.model import Report
 from reach_tui.tui.screens.dialogs import Choice, NoteDialog, PickDialog
+from reach_tui.tui.screens.exporting import Exports
 from reach_tui.tui.screens.queue_choice import ChoosesQueues
 from reach_tui.workspace import Source
 from reach_tui.workspace.comparing import Side, Sides, at_time
-from reach_tui.workspace.report_export import FORMS, export_report, proposed_path
+from reach_tui.workspace.report_export import export_report
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +23,7 @@ _FILE, _HALVES, _DAY = "file", "halves", "day"
 _DIGITS = "1234567890"
 
 
-class ReportActions(ChoosesQueues):
+class ReportActions(Exports, ChoosesQueues):
     """`x` on a report, and `c` where there is one to compare with."""
 
     @property
@@ -39,41 +37,15 @@ class ReportActions(ChoosesQueues):
 
     # Exporting
 
-    def action_export(self) -> None:
-        """Choose a form, then a path."""
+    def export_name(self) -> str | None:
+        """`report`, or `comparison`."""
         ready = self.exported()
-        if ready is None:
-            self.reach.say("the report is not there yet")
-            return
-        choices = [Choice(_DIGITS[number], form, form, text) for number, (form, text) in enumerate(FORMS.items())]
+        return None if ready is None else "comparison" if ready[1] is not None else "report"
 
-        def chosen(form: str | None) -> None:
-            if form is not None:
-                self._ask_path(form, compared=ready[1] is not None)
-
-        self.app.push_screen(PickDialog("export as", choices), chosen)
-
-    def _ask_path(self, form: str, *, compared: bool) -> None:
-        path = str(proposed_path(form, compared=compared))
-        title = f"write {form} to (an existing file is replaced)"
-
-        def chosen(text: str | None) -> None:
-            if text is not None and text.strip():
-                self._write(form, Path(text.strip()).expanduser())
-
-        self.app.push_screen(NoteDialog(title, path), chosen)
-
-    @work(thread=True, group="export", description="export", exit_on_error=False)
-    def _write(self, form: str, target: Path) -> None:
+    def export_to(self, form: str, target: Path) -> int:
+        """Write it. Raises `ReachError`."""
         ready = self.exported()
-        if ready is None:
-            return
-        try:
-            size = export_report(*ready, form, target, self.side.sources)
-        except ReachError as error:
-            self.app.call_from_thread(self.reach.say, error.line(), severity="error")
-            return
-        self.app.call_from_thread(self.reach.say, f"{target.absolute()}: written, {size:,} bytes")
+        return export_report(*ready, form, target, self.side.sources) if ready is not None else 0
 
     # Comparing
 

@@ -6,11 +6,14 @@ from collections.abc import Mapping
 
 import pytest
 
-from reach_tui.base.jsonio import JsonValue
+from reach_tui.base.jsonio import JsonValue, dumps
+from reach_tui.detect import default_engine
+from reach_tui.model import Result, ToolCall
 from reach_tui.native.error_types import ERROR_TYPES
 from reach_tui.reach.feedback import PEOPLE, SUGGESTIONS, Failure, Violation, of_exception, of_status, received
 from reach_tui.reach.parameters import MOST, Parameters
 from reach_tui.reach.spec import SlotSource
+from reach_tui.taxonomy import default
 from tests.reach.clocks import ORDER_SCHEMA, tool
 
 SEVEN = ["step", "error_type", "field", "expected", "received", "retryable", "suggestion"]
@@ -146,6 +149,27 @@ def test_every_type_gives_the_model_a_next_step_and_people_a_sentence() -> None:
         assert failure.for_model()["suggestion"]
         assert "0x7f" not in failure.for_people()
         assert "{" not in failure.for_people()
+
+
+OF_NO_CALL = {"none", "tool_wrong", "loop", "model_output"}
+
+
+@pytest.mark.parametrize("error_type", sorted(set(ERROR_TYPES) - OF_NO_CALL))
+def test_what_the_layer_says_is_classed_as_it_says(error_type: str) -> None:
+    text = dumps(Failure("create_refund", error_type, "it did not work").for_model())
+    call = ToolCall("k", "c", "s", "create_refund", {"amount": 1}, True, Result(text, len(text)))
+    verdict = default_engine().judge(call)
+    classes = {
+        (first.id, second.id)
+        for first in default().categories
+        for second in first.subcategories
+        if second.error_type == error_type
+    }
+    assert verdict.failed
+    if verdict.subcategory is None:
+        assert verdict.category in {first for first, _ in classes}
+    elif error_type != "slot_missing":  # the layer asks before it guesses: the person did not say it
+        assert (verdict.category, verdict.subcategory) in classes
 
 
 def test_long_details_are_cut_and_say_so() -> None:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 PREVIEW = 12_288
 """Characters of a result that the inspector shows; the full-screen view has the rest."""
+_PLACE = 8
+"""Lines kept for route and slots while they are inferred: what stands below must not jump."""
 _OLD = ("old_string", "oldString", "old_str", "old_text", "oldText")
 _NEW = ("new_string", "newString", "new_str", "new_text", "newText")
 
@@ -47,7 +49,7 @@ def inspect(judged: JudgedStep, width: int, style: Style, where: str = "", belie
     lines = verdict_lines(one, width, style, where)
     if style.brief:  # little room: the evidence before what the call was
         lines += [
-            route_brief(one.call.route, width),
+            route_brief(one.call.route, width, reading=style.reading),
             slots_brief(one.call.slots, width, style.glyphs, reading=style.reading),
         ]
         lines += result_lines(one, width, style) + belief_lines(belief, width, style.glyphs)
@@ -134,10 +136,10 @@ def _side_by_side(call: ToolCall, width: int, style: Style) -> list[Line]:
     left_width = (width - 1) // 2
     right_width = width - 1 - left_width
     glyphs, full = style.glyphs, style.limit > PREVIEW
-    left = route_lines(call.route, left_width, glyphs, full=full)
+    left = route_lines(call.route, left_width, glyphs, full=full, reading=style.reading)
     right = slot_lines(call.slots, right_width, glyphs, full=full, reading=style.reading)
     rows: list[Line] = []
-    for index in range(max(len(left), len(right))):
+    for index in range(max(len(left), len(right), _PLACE if style.reading else 0)):
         one = left[index] if index < len(left) else []
         two = right[index] if index < len(right) else []
         rows.append([*padded(one, left_width), (glyphs.vertical, "rule"), *padded(two, right_width)])

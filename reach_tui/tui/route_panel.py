@@ -16,10 +16,12 @@ _CHOSE = " chose"
 _DECISIONS = {"execute": "good", "clarify": "fair", "no_capability": "bad"}
 
 
-def route_lines(route: Route | None, width: int, glyphs: Glyphs, *, full: bool = False) -> list[Line]:
+def route_lines(
+    route: Route | None, width: int, glyphs: Glyphs, *, full: bool = False, reading: bool = False
+) -> list[Line]:
     """The panel's lines. `full`: with the whole intent, and the reason of each score and of each tool that left."""
     if route is None:
-        return [heading("route", width, glyphs), [("not recorded by this store", "dim")]]
+        return [heading("route", width, glyphs), [(_absent(reading), "dim")]]
     lines = [heading(f"route · {route.basis} · {route.intent}"[: width - 4], width, glyphs)]
     if full and route.intent:
         lines += [[(row, "dim")] for row in wrap(f"intent: {one_line(route.intent)}", width)]
@@ -82,10 +84,14 @@ def _decision(route: Route, width: int, glyphs: Glyphs) -> Line:
     return [*line, (legend, "threshold")] if width_of(line) + len(legend) <= width else line
 
 
-def route_brief(route: Route | None, width: int) -> Line:
+def _absent(reading: bool) -> str:
+    return "being inferred …" if reading else "not recorded by this store"
+
+
+def route_brief(route: Route | None, width: int, *, reading: bool = False) -> Line:
     """The route as one line."""
     if route is None:
-        return padded([("route  ", "dim"), ("not recorded by this store", "dim")], width)
+        return padded([("route  ", "dim"), (_absent(reading), "dim")], width)
     shown = "  ".join(f"{one_line(one.name)} {one.score:.2f}" for one in route.candidates[:3]) or "no candidate"
     other = route.chosen if route.rank != 1 else None
     chosen = f"  chose {one_line(other.name)} {other.score:.2f}" if other else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from reach_tui.workspace.inferring import Inference, SessionRoutes
     from reach_tui.workspace.slots import SessionSlots
 
-_PIECE = 100  # steps taken in between two looks at whether the answer is still wanted
+_PIECE = 16  # steps taken in between two looks at whether the answer is still wanted
 
 
 class SessionInsights:
@@ -61,6 +62,8 @@ class SessionInsights:
     def _changed(self, steps: Sequence[JudgedStep], place: int) -> bool:
         """True if a step that was taken in is another now: a call that has its result meanwhile, a session reverted."""
         upto = min(place, len(self._taken), len(steps))
+        if all(map(operator.is_, self._taken[:upto], steps[:upto])):  # nearly always, and asked at every step
+            return False
         return any(not _same(self._taken[number], steps[number]) for number in range(upto))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -136,25 +135,63 @@ async def test_a_stale_edit_is_told_and_its_origin_is_one_key_away() -> None:
 
 
 async def test_stepping_on_does_not_wait_for_what_is_inferred(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, drawn = count_inferences(monkeypatch)
+    async with running([PERI], size=(160, 50)) as (app, pilot):
+        screen = await open_session(app, pilot)
+        await until(lambda: "being inferred" not in screen_text(app))
+        asked.clear()
+        drawn.clear()
+        for _ in range(30):
+            screen.step_list.cursor += 1
+        assert len(drawn) == 30  # one a key
+        await until(lambda: screen.current is not None and not screen.told(screen.current)[2])
+        await until(lambda: "being inferred" not in screen_text(app))
+        assert len(drawn) <= 31  # and one when the keys have paused
+        await until(lambda: screen._thread is not None and not screen._wanted.is_set())
+        assert len(set(asked)) <= 13  # where the cursor rests and around, not where it passed
+
+
+async def test_a_step_after_a_pause_is_drawn_once_and_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, drawn = count_inferences(monkeypatch)
+    async with running([PERI], size=(160, 50)) as (app, pilot):
+        screen = await open_session(app, pilot)
+        for _ in range(8):
+            rows = screen.step_list
+            ahead = rows.steps[rows.rows[rows.cursor + 1].index]
+            await until(lambda ahead=ahead: not screen.told(ahead)[2])  # type: ignore[misc]
+            drawn.clear()
+            await pilot.press("j")
+            assert "being inferred" not in screen_text(app)
+            assert len(drawn) == 1
+
+
+async def test_the_thread_ends_with_the_screen() -> None:
+    async with running([PERI], size=(160, 50)) as (app, pilot):
+        screen = await open_session(app, pilot)
+        await until(lambda: screen._thread is not None)
+        await pilot.press("escape")
+        await until(lambda: screen._thread is not None and screen._thread.is_finished)
+
+
+def count_inferences(monkeypatch: pytest.MonkeyPatch) -> tuple[list[int], list[int]]:
+    """The places asked for, and the times the inspector was drawn."""
     from reach_tui.workspace.insights import SessionInsights
 
     asked: list[int] = []
-    real = SessionInsights.of
+    drawn: list[int] = []
+    of, inspect = SessionInsights.of, SessionScreen.inspect
 
-    def slow(self: SessionInsights, steps, place, cancelled=bool):  # type: ignore[no-untyped-def]
+    def counted_of(self: SessionInsights, steps, place, cancelled=bool):  # type: ignore[no-untyped-def]
         asked.append(place)
-        return real(self, steps, place, cancelled)
+        return of(self, steps, place, cancelled)
 
-    monkeypatch.setattr(SessionInsights, "of", slow)
-    async with running([PERI], size=(160, 50)) as (app, pilot):
-        screen = await open_session(app, pilot)
-        for _ in range(30):
-            screen.step_list.cursor += 1
-        await until(lambda: screen.current is not None and not screen.told(screen.current)[2])
-        await pilot.pause()
-        assert len(asked) <= 2  # the first step's, perhaps, and the one the cursor rests on
-        assert "being inferred" not in screen_text(app)
-        await asyncio.sleep(0)
+    def counted_inspect(self: SessionScreen, *, keep_scroll: bool = False) -> None:
+        drawn.append(self.step_list.cursor)
+        inspect(self, keep_scroll=keep_scroll)
+
+    monkeypatch.setattr(SessionInsights, "of", counted_of)
+    monkeypatch.setattr(SessionScreen, "inspect", counted_inspect)
+    return asked, drawn
 
 
 async def test_what_cannot_be_inferred_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:

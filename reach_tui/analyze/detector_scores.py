@@ -24,12 +24,14 @@ class Judged:
     """The verdict; None is undecided, with a rule if it is soft."""
     rule: str | None
     category: str | None
-    """Level-1 class the detectors gave."""
+    """Level-1 class the detectors gave, in the words of the codebook that people label with."""
     label: str
     """Level-1 class in force; `not_a_failure` is one of them."""
     key: str = ""
     """Something to find the call by."""
     tool: str = ""
+    comparable: bool = True
+    """False where that codebook has no class for the verdict's: only failed or not is compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +120,12 @@ def _said(one: Judged) -> str:
 def _differs(one: Judged) -> bool:
     if one.failed is None:
         return False
-    return one.failed != _is_failure(one) or (one.failed and one.category != one.label)
+    return one.failed != _is_failure(one) or (one.failed and one.comparable and one.category != one.label)
 
 
 def _same_class(right: list[Judged]) -> Share:
-    return Share(sum(one.category == one.label for one in right), len(right))
+    able = [one for one in right if one.comparable]
+    return Share(sum(one.category == one.label for one in able), len(able))
 
 
 def _rule_score(rule: str, calls: list[Judged]) -> RuleScore:

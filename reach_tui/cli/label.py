@@ -10,7 +10,7 @@ import click
 from reach_tui.base.errors import UsageError
 from reach_tui.base.text import one_line
 from reach_tui.cli.output import encode
-from reach_tui.cli.sources import Traces, labels_option, path_argument
+from reach_tui.cli.sources import Traces, labels_option, path_argument, taxonomy_option
 from reach_tui.cli.streams import BAD_INPUT
 from reach_tui.workspace.records import call_record
 
@@ -25,6 +25,7 @@ from reach_tui.workspace.records import call_record
 @click.option("--adjudicate", is_flag=True, help="Settle a disagreement of others; their labels stay.")
 @click.option("--json", "--jsonl", "as_json", is_flag=True, help="Print the saved label as JSON.")
 @labels_option
+@taxonomy_option
 def label(
     path: Path,
     call_key: str,
@@ -35,8 +36,11 @@ def label(
     adjudicate: bool,
     as_json: bool,
     labels_file: Path | None,
+    taxonomy: str | None,
 ) -> int:
-    """Give the call CALL_KEY in PATH a label: CATEGORY is a level-1 id of the taxonomy, or level1/level2.
+    """Give the call CALL_KEY in PATH a label: CATEGORY is a level-1 id of the codebook, or level1/level2.
+
+    `reach-tui labels codebook` prints the codebook.
 
     It is durable when the command ends. A later label of the same person replaces it; the history stays.
 
@@ -47,7 +51,7 @@ def label(
     from reach_tui.labels.exchange import label_record
     from reach_tui.workspace.labelling import find_call
 
-    traces = Traces([path], labels_file, by)
+    traces = Traces([path], labels_file, by, taxonomy=taxonomy)
     level1, level2 = traces.workspace.taxonomy.parse(category)
     for source in traces.sources:
         judged = find_call(traces.workspace, source, call_key)

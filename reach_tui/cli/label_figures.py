@@ -10,7 +10,7 @@ import click
 from reach_tui.base.errors import StoreError
 from reach_tui.base.text import one_line
 from reach_tui.cli.output import Column, Record, emit, encode
-from reach_tui.cli.sources import Traces, labels_option, path_argument
+from reach_tui.cli.sources import Traces, labels_option, path_argument, taxonomy_option
 from reach_tui.cli.streams import say
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ _json = click.option("--json", "--jsonl", "as_json", is_flag=True, help="One JSO
 @click.option("--level", type=click.IntRange(1, 2), default=1, show_default=True, help="Compare classes of this level.")
 @_json
 @labels_option
-def agreement(path: Path, level: int, as_json: bool, labels_file: Path | None) -> int:
+@taxonomy_option
+def agreement(path: Path, level: int, as_json: bool, labels_file: Path | None, taxonomy: str | None) -> int:
     """Say how far people agree who labelled the same calls in PATH.
 
     Raw agreement, Cohen's kappa and PABAK for each two of them, Krippendorff's alpha for all, with 95 % intervals over
@@ -40,9 +41,9 @@ def agreement(path: Path, level: int, as_json: bool, labels_file: Path | None) -
     from reach_tui.workspace.label_figures import agreement_of, disputes, opinions
     from reach_tui.workspace.labelling import labels_in
 
-    traces = Traces([path], labels_file)
+    traces = Traces([path], labels_file, taxonomy=taxonomy)
     labels = {label.uid: label for _, label in traces.each(lambda source: labels_in(traces.workspace, source))}
-    found = opinions(labels.values())
+    found = opinions(labels.values(), traces.workspace.folding)
     result, open_ones = agreement_of(found, level), disputes(found)
     settled = sum(one.adjudicated is not None for one in found.values())
     if as_json:
@@ -155,11 +156,13 @@ def _shown(figure: Figure) -> str:
 @path_argument
 @_json
 @labels_option
-def score(path: Path, as_json: bool, labels_file: Path | None) -> int:
+@taxonomy_option
+def score(path: Path, as_json: bool, labels_file: Path | None, taxonomy: str | None) -> int:
     """Hold the detectors, with the rules in force, against the labels of the calls in PATH.
 
     Precision, recall and confusion, and precision by rule, with 95 % intervals. Calls that nobody labelled count for
-    nothing, calls that people disagree about are left out until somebody settles them.
+    nothing, calls that people disagree about are left out until somebody settles them. Where people label with another
+    codebook than the detectors', classes are compared where they correspond, else only failed or not.
 
     \b
     Example:
@@ -167,7 +170,7 @@ def score(path: Path, as_json: bool, labels_file: Path | None) -> int:
     """
     from reach_tui.workspace.label_figures import score_labels
 
-    traces = Traces([path], labels_file)
+    traces = Traces([path], labels_file, taxonomy=taxonomy)
     try:
         found = score_labels(traces.workspace, traces.sources)
     except StoreError as error:

@@ -11,29 +11,36 @@ import click
 
 from reach_tui.base.errors import LabelError, UsageError
 from reach_tui.base.text import one_line
+from reach_tui.cli.label_codebook import codebook
 from reach_tui.cli.label_figures import agreement, score
+from reach_tui.cli.label_imports import import_labels
 from reach_tui.cli.label_queues import queue, queues
 from reach_tui.cli.output import Column, Record, emit, encode, record_options
-from reach_tui.cli.sources import TracePath, Traces, labels_option, path_argument
+from reach_tui.cli.sources import TracePath, Traces, labels_option, path_argument, taxonomy_option
 from reach_tui.cli.streams import BAD_INPUT, say
+from reach_tui.taxonomy import FAILURE
 
 if TYPE_CHECKING:
     from reach_tui.workspace.label_export import Exporter
 
-_FORMS = ["jsonl", "csv", "parquet", "cases", "dataset"]
+_FORMS = ["jsonl", "csv", "parquet", "cases", "dataset", "scout"]
 COLUMNS = (
     Column("call key", lambda record: str(record["call_key"] or record["session_id"]), weight=3),
     Column("tool", lambda record: str(record["tool"] or "-"), width=12),
-    Column(
-        "class",
-        lambda record: "/".join(str(record[key]) for key in ("category", "subcategory") if record[key]),
-        weight=2,
-    ),
+    Column("class", lambda record: _class_shown(record), weight=2),
     Column("by", lambda record: str(record["by"]), width=12),
     Column("at (UTC)", lambda record: str(record["at"])[:16].replace("T", " "), width=16),
     Column("call now", lambda record: str(record["target"]), width=8),
     Column("note", lambda record: str(record["note"]), weight=3),
 )
+
+
+def _class_shown(record: Record) -> str:
+    """The class of today, with what a person has to know about it."""
+    state = record["codebook"]
+    if record["taxonomy"] != FAILURE:
+        return f"{record['current']} ({record['taxonomy']}{'' if state == 'current' else f', {state}'})"
+    return f"{record['current']}{'' if state == 'current' else f' ({state})'}"
 
 
 @click.group(no_args_is_help=False, short_help="List, export, import, write back labels.")
@@ -51,16 +58,18 @@ def labels() -> None:
 @path_argument
 @record_options
 @labels_option
-def list_(path: Path, form: str | None, labels_file: Path | None) -> int:
-    """List the labels in force for the sessions in PATH, one a call and person.
+@taxonomy_option
+def list_(path: Path, form: str | None, labels_file: Path | None, taxonomy: str | None) -> int:
+    """List the labels in force for the sessions in PATH, one a call, person and codebook.
 
-    "call now" says whether the call is still what was labelled: same, changed or gone.
+    "call now" says whether the call is still what was labelled: same, changed or gone. Classes are shown as they are
+    called in the codebook of today; what was split, or is no longer there, says so.
 
     \b
     Example:
       reach-tui labels list opencode.db --json
     """
-    traces = Traces([path], labels_file)
+    traces = Traces([path], labels_file, taxonomy=taxonomy)
     empty = "no labels yet — `reach-tui label PATH CALL_KEY CATEGORY` gives one"
     return traces.finish(emit(_list_records(traces), form, COLUMNS), form, empty)
 
@@ -72,7 +81,7 @@ def _list_records(traces: Traces) -> Iterator[Record]:
     for source, one in traces.each(lambda source: labelled(traces.workspace, source, 0)):
         if one.label.uid not in seen:  # a copied trace has the same labels
             seen.add(one.label.uid)
-            yield list_record(source, one)
+            yield list_record(source, one, traces.workspace.folding)
 
 
 @labels.command("export")
@@ -83,9 +92,13 @@ def _list_records(traces: Traces) -> Iterator[Record]:
 )
 @click.option("--redact/--no-redact", default=True, show_default=True, help="Replace secrets and home folders.")
 @click.option("-o", "--output", type=TracePath(), metavar="FILE", help="Write there; a folder for dataset.")
-@click.option("--test-share", type=click.FloatRange(0, 1), default=0.3, show_default=True, help="dataset: held back.")
-@click.option("--seed", type=int, default=1, show_default=True, help="dataset: which sessions are held back.")
+@click.option(
+    "--test-share", type=click.FloatRange(0, 1), default=0.3, show_default=True, help="dataset, scout: held back."
+)
+@click.option("--seed", type=int, default=1, show_default=True, help="dataset, scout: which sessions are held back.")
+@click.option("--events", is_flag=True, help="The whole log: every label, undo and redo, as JSON Lines.")
 @labels_option
+@taxonomy_option
 def export_labels(
     path: Path,
     form: str,
@@ -94,12 +107,15 @@ def export_labels(
     output: Path | None,
     test_share: float,
     seed: int,
+    events: bool,
     labels_file: Path | None,
+    taxonomy: str | None,
 ) -> int:
     """Write the labels in force: JSON Lines with call and context, CSV, Parquet, regression cases, or a dataset.
 
     `cases` makes regression cases of labelled failures, for `reach-tui regress`, with the raw wording kept. `dataset`
-    makes a folder with README, schema, codebook and splits. Secrets and home folders are replaced; each row says so.
+    makes a folder with README, schema, codebook and splits, `scout` the columns id, target and split, one row a call on
+    which people agree. Secrets and home folders are replaced; each row says so.
 
     \b
     Examples:
@@ -112,10 +128,16 @@ def export_labels(
 
     if output is None and form in ("parquet", "dataset"):
         raise UsageError(f"--format {form} needs -o", hint="name the file (or folder) to write")
-    traces = Traces([path], labels_file)
+    traces = Traces([path], labels_file, taxonomy=taxonomy)
     exporter = Exporter(redact)
+    if events:
+        if form != "jsonl":
+            raise UsageError(f"--events is JSON Lines, not {form}", hint="leave out --format")
+        return _export_events(traces, exporter, output)
     if form == "cases":
         return _export_cases(traces, exporter, output)
+    if form == "scout":
+        return _export_targets(traces, output, test_share, seed)
     seen: set[str | None] = set()
 
     def rows() -> Iterator[Labelled]:
@@ -151,6 +173,34 @@ def _write(lines: Iterable[str], output: Path | None) -> None:
     write_export("".join(lines), output, ())
 
 
+def _export_events(traces: Traces, exporter: Exporter, output: Path | None) -> int:
+    from reach_tui.workspace.labelling import log_of
+
+    seen: set[str | None] = set()
+
+    def lines() -> Iterator[str]:
+        for _, row in traces.each(lambda source: log_of(traces.workspace, source)):
+            if row.label.uid not in seen:
+                seen.add(row.label.uid)
+                yield encode(exporter.event(row)) + "\n"
+
+    _write(lines(), output)
+    return _told(traces, exporter)
+
+
+def _export_targets(traces: Traces, output: Path | None, test_share: float, seed: int) -> int:
+    from reach_tui.workspace.dataset import targets
+
+    _write(targets(traces.workspace, traces.sources, test_share, seed), output)
+    return traces.exit_code()
+
+
+def _told(traces: Traces, exporter: Exporter) -> int:
+    if exporter.words():
+        say(exporter.words())
+    return traces.exit_code()
+
+
 def _export_cases(traces: Traces, exporter: Exporter, output: Path | None) -> int:
     from reach_tui.workspace.case_making import NoCase, cases
 
@@ -165,38 +215,6 @@ def _export_cases(traces: Traces, exporter: Exporter, output: Path | None) -> in
     if exporter.words():
         say(exporter.words())
     return traces.exit_code()
-
-
-@labels.command("import")
-@path_argument
-@click.argument("file", type=TracePath())
-@click.option("--json", "--jsonl", "as_json", is_flag=True, help="Print the counts as JSON.")
-@labels_option
-def import_labels(path: Path, file: Path, as_json: bool, labels_file: Path | None) -> int:
-    """Take the labels in FILE (`labels export`'s JSON Lines, or CSV) that are for sessions in PATH.
-
-    Importing twice changes nothing. A line that is no label is named on stderr, the others are taken, exit code 2.
-
-    \b
-    Example:
-      reach-tui labels import opencode.db labelled.jsonl --labels team.db
-    """
-    from reach_tui.labels.exchange import read_file
-    from reach_tui.workspace.labelling import take_in
-
-    traces = Traces([path], labels_file)
-    if not traces.sources:
-        return BAD_INPUT
-    found = read_file(file, traces.workspace.taxonomy)
-    new, known, elsewhere = take_in(traces.workspace, traces.sources, found.labels)
-    traces.workspace.close()
-    for problem in found.problems:
-        say(f"{file}: line {problem.line}: {problem.what}")
-    if elsewhere:
-        say(f"{file}: {len(elsewhere)} labels are for sessions that are not in {path}: not taken — name their trace")
-    counts: Record = {"imported": new, "known": known, "elsewhere": len(elsewhere), "refused": len(found.problems)}
-    click.echo(encode(counts) if as_json else f"{new} labels imported, {known} were here already")
-    return BAD_INPUT if found.problems else traces.exit_code()
 
 
 @labels.command("write-back")
@@ -229,6 +247,8 @@ def write_back(path: Path, as_json: bool, labels_file: Path | None) -> int:
     return BAD_INPUT if refused else traces.exit_code()
 
 
+labels.add_command(codebook)
+labels.add_command(import_labels)
 labels.add_command(queue)
 labels.add_command(queues)
 labels.add_command(agreement)

@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from reach_tui.base.errors import StoreUnreadable, UsageError
 from reach_tui.base.paths import bundled
@@ -19,7 +20,7 @@ NOTHING_FOUND = "No agent's database in your home: these are the sample traces. 
 _PATIENCE = 5.0  # seconds to find out that nothing named can be read: longer than we wait for another's lock
 
 
-def open_screens(paths: Sequence[Path], labels: Path | None = None) -> int:
+def open_screens(paths: Sequence[Path], labels: Path | None = None, taxonomy: str | None = None) -> int:
     """The screens on these paths; without any on the agents of this home, else on the sample traces."""
     missing = [path for path in paths if not path.exists()]
     for path in missing:
@@ -30,11 +31,13 @@ def open_screens(paths: Sequence[Path], labels: Path | None = None) -> int:
         from reach_tui.stores.discover import default_locations
 
         if not default_locations():
-            return open_samples(labels, notice=NOTHING_FOUND)
-    return _run(paths, labels)
+            return open_samples(labels, taxonomy, notice=NOTHING_FOUND)
+    return _run(paths, labels, taxonomy)
 
 
-def open_samples(labels: Path | None = None, *, headless: bool = False, notice: str | None = None) -> int:
+def open_samples(
+    labels: Path | None = None, taxonomy: str | None = None, *, headless: bool = False, notice: str | None = None
+) -> int:
     """The screens on a private copy of the sample traces, with labels of their own."""
     samples = bundled("sample_traces")
     if not samples.is_dir():
@@ -43,29 +46,39 @@ def open_samples(labels: Path | None = None, *, headless: bool = False, notice: 
     with tempfile.TemporaryDirectory(prefix="reach-tui-demo-") as folder:
         copy = Path(folder) / "sample_traces"
         shutil.copytree(samples, copy, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
-        return _run([copy], labels or Path(folder) / "labels" / "labels.db", headless=headless, notice=notice)
+        own = labels or Path(folder) / "labels" / "labels.db"
+        return _run([copy], own, taxonomy, headless=headless, notice=notice)
 
 
-def _run(paths: Sequence[Path], labels: Path | None, *, headless: bool = False, notice: str | None = None) -> int:
+def _run(
+    paths: Sequence[Path],
+    labels: Path | None,
+    taxonomy: str | None,
+    *,
+    headless: bool = False,
+    notice: str | None = None,
+) -> int:
     badges = None
     if len(paths) == 1 and paths[0].is_file() and not headless and _has_terminal():
         badges = Badges(paths[0], shutil.get_terminal_size().lines)  # before anything is imported
     try:
-        return _open(paths, labels, badges, headless=headless, notice=notice)
+        chosen = {"labels": labels, "taxonomy": taxonomy}
+        named = {name: value for name, value in chosen.items() if value is not None}
+        return _open(paths, named, badges, headless=headless, notice=notice)
     finally:
         if badges is not None:
             badges.cancel()
 
 
 def _open(
-    paths: Sequence[Path], labels: Path | None, badges: Badges | None, *, headless: bool, notice: str | None
+    paths: Sequence[Path], named: dict[str, Any], badges: Badges | None, *, headless: bool, notice: str | None
 ) -> int:
     from reach_tui.workspace import Workspace, load_settings
 
-    settings = load_settings()
-    if labels is not None:
-        settings = dataclasses.replace(settings, labels=labels)
+    settings = dataclasses.replace(load_settings(), **named)
     workspace = Workspace(paths, settings)
+    if settings.taxonomy:
+        workspace.taxonomy  # noqa: B018 # a codebook that cannot be used is said before the screens open
     workspace.badges = badges
     opening = workspace.opening()
     from reach_tui.tui.app import run

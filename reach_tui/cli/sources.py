@@ -44,17 +44,34 @@ def labels_option(command: Command) -> Command:
     )(command)
 
 
+def taxonomy_option(command: Command) -> Command:
+    """`--taxonomy NAME|FILE`: the codebook to label with instead of the one in the settings."""
+    return click.option(
+        "--taxonomy", metavar="NAME|FILE", help="Codebook to label with; without it the one in your settings, or ours."
+    )(command)
+
+
 class Traces:
     """The traces a command works on. Faults are said when met; `exit_code` weighs them at the end."""
 
     def __init__(
-        self, paths: Iterable[Path], labels_file: Path | None = None, by: str | None = None, *, aloud: bool = True
+        self,
+        paths: Iterable[Path],
+        labels_file: Path | None = None,
+        by: str | None = None,
+        *,
+        aloud: bool = True,
+        taxonomy: str | None = None,
     ) -> None:
         settings = load_settings()
+        if taxonomy is not None:
+            settings = dataclasses.replace(settings, taxonomy=taxonomy)
         if labels_file is not None:
             settings = dataclasses.replace(settings, labels=labels_file)
         self.paths = tuple(paths)
         self.workspace = Workspace(self.paths, settings, by=by)
+        if taxonomy is not None:
+            self.workspace.taxonomy  # noqa: B018 # one that cannot be used is said before anything is read
         self.broken: set[tuple[Path, str]] = set()
         for problem in (*self.workspace.rule_mistakes, *self.workspace.found.problems) if aloud else ():
             say(problem.line())

@@ -9,7 +9,8 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,12 @@ from reach_tui.base.clock import parse_time, to_iso
 from reach_tui.base.errors import LabelError, UsageError
 from reach_tui.base.jsonio import BadJson, dumps, loads
 from reach_tui.base.text import scrub_surrogates
-from reach_tui.labels.store import FIELDS
+from reach_tui.labels.log import FIELDS, LogRow
 from reach_tui.model import Label
-from reach_tui.taxonomy import Taxonomy, default
+from reach_tui.taxonomy import UNCODED, Taxonomy, default, preset, preset_ids
 
 Record = Mapping[str, Any]
+EVENT_SCHEMA = "reach-label-event/1"
 LABEL_FIELDS = tuple(name for name in FIELDS if name != "id")
 CALL_COLUMNS = ("tool", "arguments", "result")
 _CELL_LIMIT = 2**31 - 1  # csv's default of 131,072 characters refuses longer notes
@@ -30,6 +32,7 @@ _RESULT_SHOWN = 2000  # characters of a result in a CSV cell; JSON Lines keep it
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _QUOTED_FORMULA = re.compile(r"'+[=+\-@\t\r]")
 _ROLES = ("annotator", "adjudicator")
+_ACTIONS = ("label", "undo", "redo", "import")
 _WORDS = {"true": True, "false": False, "1": True, "0": False, "": None}
 
 
@@ -53,12 +56,29 @@ class Problem:
     what: str
 
 
+@dataclass(frozen=True, slots=True)
+class Codes:
+    """The codebooks that a file's labels are held against."""
+
+    chosen: Taxonomy = field(default_factory=default)
+    """That of lines which name none."""
+    find: Callable[[str], Taxonomy | None] = preset
+
+    def book(self, codebook_id: str) -> Taxonomy | None:
+        """The codebook of that id, None where it is not at hand."""
+        return self.chosen if codebook_id == self.chosen.id else self.find(codebook_id)
+
+
 @dataclass(slots=True)
 class Imported:
     """What a file held: labels to merge, and the lines that are no label."""
 
     labels: list[Label] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    events: list[LogRow] = field(default_factory=list)
+    """Rows of a whole log (`labels export --events`), in its order."""
+    kept: Counter[str] = field(default_factory=Counter)
+    """What was taken although nobody here knows its class, in words, and how many."""
 
 
 def label_record(label: Label) -> dict[str, Any]:
@@ -94,9 +114,21 @@ def flat_row(row: Labelled) -> dict[str, Any]:
     }
 
 
-def from_jsonl(lines: Iterable[str], taxonomy: Taxonomy | None = None) -> Imported:
-    """Labels from JSON Lines (split at line feeds only): `to_jsonl`'s objects, or plain label records."""
-    found = Imported()
+def event_record(row: LogRow) -> dict[str, Any]:
+    """A row of the log with what it did; `label` is the state it leads to, its category null where none is left."""
+    return {
+        "schema": EVENT_SCHEMA,
+        "event": row.action,
+        "refers": row.refers,
+        "batch": row.batch,
+        "late": row.late,
+        "label": label_record(row.label),
+    }
+
+
+def from_jsonl(lines: Iterable[str], codes: Codes | None = None, found: Imported | None = None) -> Imported:
+    """Labels from JSON Lines (split at line feeds only): `to_jsonl`'s objects, events, or plain label records."""
+    found, codes = found or Imported(), codes or Codes()
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
@@ -105,18 +137,20 @@ def from_jsonl(lines: Iterable[str], taxonomy: Taxonomy | None = None) -> Import
         except BadJson as error:
             found.problems.append(Problem(number, f"not JSON: {error}"))
             continue
+        event = record if isinstance(record, dict) and "event" in record else None
         if isinstance(record, dict) and isinstance(record.get("label"), dict):
             record = record["label"]
         if isinstance(record, dict):
-            _take(found, number, record, taxonomy or default())
+            _take(found, number, record, codes, event)
         else:
             found.problems.append(Problem(number, "not an object"))
     return found
 
 
-def from_csv(text: str, taxonomy: Taxonomy | None = None) -> Imported:
+def from_csv(text: str, codes: Codes | None = None) -> Imported:
     """Labels from CSV with a head line that names the fields; unknown columns are ignored."""
     found = Imported()
+    codes = codes or Codes()
     limit = csv.field_size_limit(_CELL_LIMIT)
     try:
         reader = csv.reader(io.StringIO(text, newline=""))
@@ -132,30 +166,47 @@ def from_csv(text: str, taxonomy: Taxonomy | None = None) -> Imported:
                 return found
             if row:
                 cells = dict(zip(head, map(_uncell, row), strict=False))
-                _take(found, line, _typed(cells), taxonomy or default())
+                _take(found, line, _typed(cells), codes)
     finally:
         csv.field_size_limit(limit)
 
 
-def read_file(path: Path, taxonomy: Taxonomy | None = None) -> Imported:
-    """Labels from a file: CSV or Parquet if its name ends so, else JSON Lines.
+def read_file(path: Path, codes: Codes | None = None) -> Imported:
+    """Labels from a file: CSV or Parquet if its name ends so, else JSON Lines; or both splits of a dataset's folder.
 
     Raises `LabelError` if it cannot be read.
     """
+    codes = codes or Codes()
+    if path.is_dir():
+        splits = [path / f"{name}.jsonl" for name in ("dev", "test") if (path / f"{name}.jsonl").is_file()]
+        if not splits:
+            raise LabelError("a folder without dev.jsonl or test.jsonl", path, "name a folder of `labels export`")
+        found = Imported()
+        for split in splits:
+            from_jsonl(_lines(split), codes, found)
+        return found
     if path.suffix.lower() == ".parquet":
         from reach_tui.labels.parquet import read_rows
 
         found = Imported()
         for number, record in enumerate(read_rows(path), start=1):
-            _take(found, number, record, taxonomy or default())
+            _take(found, number, record, codes)
         return found
+    if path.suffix.lower() == ".csv":
+        return from_csv(read_text(path), codes)
+    return from_jsonl(_lines(path), codes)
+
+
+def read_text(path: Path) -> str:
+    """A file's text, whatever bytes it has. Raises `LabelError`."""
     try:
-        text = path.read_bytes().decode("utf-8-sig", "replace")
+        return path.read_bytes().decode("utf-8-sig", "replace")
     except OSError as error:
         raise LabelError(f"cannot be read: {error.strerror}", path, "name a file of `labels export`") from error
-    if path.suffix.lower() == ".csv":
-        return from_csv(text, taxonomy)
-    return from_jsonl(text.split("\n"), taxonomy)
+
+
+def _lines(path: Path) -> list[str]:
+    return read_text(path).split("\n")
 
 
 def _csv_line(cells: Sequence[str]) -> str:
@@ -194,36 +245,57 @@ def _typed(cells: Mapping[str, str]) -> dict[str, Any]:
     return record
 
 
-def _take(found: Imported, line: int, record: Mapping[str, Any], taxonomy: Taxonomy) -> None:
+def _take(
+    found: Imported, line: int, record: Mapping[str, Any], codes: Codes, event: Mapping[str, Any] | None = None
+) -> None:
     try:
-        found.labels.append(_label(record, taxonomy))
+        label, doubt = _label(record, codes, cleared=event is not None)
+        if event is None:
+            found.labels.append(label)
+        else:
+            found.events.append(_event(event, label))
     except (LabelError, UsageError) as error:
         found.problems.append(Problem(line, error.line()))
+        return
+    if doubt:
+        found.kept[doubt] += 1
 
 
-def _label(record: Mapping[str, Any], taxonomy: Taxonomy) -> Label:
-    named = _text(record, "taxonomy") or taxonomy.id
-    if named != taxonomy.id:
-        raise LabelError(f"unknown taxonomy {named!r}", hint=f"known: {taxonomy.id}")
-    category, subcategory = _required(record, "category"), _text(record, "subcategory")
-    level1, level2 = taxonomy.parse(f"{category}/{subcategory}" if subcategory else category)
+def _event(record: Mapping[str, Any], label: Label) -> LogRow:
+    action = _required(record, "event")
+    if action not in _ACTIONS:
+        raise LabelError(f"unknown event {action!r}", hint=f"one of {', '.join(_ACTIONS)}")
+    if label.uid is None:
+        raise LabelError("an event needs the `uid` of its label")
+    return LogRow(label, action, _text(record, "refers"), _text(record, "batch"), record.get("late") is True)
+
+
+def _label(record: Mapping[str, Any], codes: Codes, *, cleared: bool = False) -> tuple[Label, str | None]:
+    """The label, and what about its class is unknown here, if anything."""
+    if "utterance" in record and "category" in record and "call_key" not in record:
+        raise LabelError("a regression case: it does not say which call it was", hint="import the JSON Lines instead")
+    taxonomy, version = _codebook(record, codes)
+    if cleared and record.get("category") is None:
+        level1, level2, doubt = None, None, None
+    else:
+        level1, level2, doubt = _class(record, codes, taxonomy, version)
     at = record.get("at")
     moment = parse_time(at) if isinstance(at, str) or parse_time(at) == at else at
     if not isinstance(moment, int) or isinstance(moment, bool) or abs(moment) >= 2**63:
         raise LabelError("`at` is missing or no time", hint="ISO 8601, or milliseconds since 1970")
-    version, verdict = record.get("taxonomy_version"), record.get("verdict")
-    return Label(
+    verdict = record.get("verdict")
+    label = Label(
         store=_required(record, "store"),
         session_id=_required(record, "session_id"),
         call_key=_text(record, "call_key"),
         content_hash=_text(record, "content_hash"),
-        category=level1.id,
-        subcategory=level2.id if level2 else None,
+        category=level1,
+        subcategory=level2,
         note=_text(record, "note") or "",
         by=_required(record, "by"),
         at=moment,
-        taxonomy=named,
-        taxonomy_version=version if type(version) is int else taxonomy.version,
+        taxonomy=taxonomy,
+        taxonomy_version=version,
         verdict=verdict if isinstance(verdict, bool) else None,
         rule=_text(record, "rule"),
         tool_version=_text(record, "tool_version") or "",
@@ -232,6 +304,43 @@ def _label(record: Mapping[str, Any], taxonomy: Taxonomy) -> Label:
         shown=_text(record, "shown"),
         uid=_text(record, "uid"),
     )
+    return label, doubt
+
+
+def _codebook(record: Mapping[str, Any], codes: Codes) -> tuple[str, int]:
+    named = _text(record, "taxonomy") or codes.chosen.id
+    version = record.get("taxonomy_version")
+    if type(version) is int:
+        return named, version
+    book = codes.book(named)
+    return named, book.version if book else 1
+
+
+def _class(
+    record: Mapping[str, Any], codes: Codes, taxonomy: str, version: int
+) -> tuple[str | None, str | None, str | None]:
+    """Level 1 and 2 as they were given, and a doubt about them: what came out of a log is kept, never lost.
+
+    A line without a `uid` was written by hand: there an unknown class is a mistake to name.
+    """
+    category, subcategory = _required(record, "category"), _text(record, "subcategory")
+    path = f"{category}/{subcategory}" if subcategory else category
+    level1, slash, level2 = path.partition("/")
+    if level1 == UNCODED:
+        return UNCODED, None, None
+    book, logged = codes.book(taxonomy), _text(record, "uid") is not None
+    if book is None:
+        if not logged:
+            raise LabelError(f"unknown taxonomy {taxonomy!r}", hint="`reach-tui labels codebook` lists those at hand")
+        return level1, level2 or None, f"the codebook {taxonomy!r} is not at hand here"
+    if (slash and not level2) or book.fold(level1, level2 or None).state == "unknown":
+        if not logged or (book.id in preset_ids() and version <= book.version):
+            try:
+                book.parse(path)
+            except UsageError as error:
+                raise LabelError(f"{error.what} in {book.id}", hint=error.hint) from None
+        return level1, level2 or None, f"{path!r} is not in the codebook {book.id!r} of version {book.version}"
+    return level1, level2 or None, None
 
 
 def _role(record: Mapping[str, Any]) -> str:

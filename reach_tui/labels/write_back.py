@@ -62,8 +62,8 @@ def _create(connection: Connection, trace: Path) -> None:
 def _put(connection: Connection, label: Label) -> int:
     connection.execute(
         f'DELETE FROM {TABLE} WHERE store = ? AND session_id = ? AND call_key IS ? AND "by" = ? '
-        "AND coalesce(role, 'annotator') = ?",
-        (label.store, label.session_id, label.call_key, label.by, label.role),
+        "AND coalesce(role, 'annotator') = ? AND taxonomy = ?",
+        (label.store, label.session_id, label.call_key, label.by, label.role, label.taxonomy),
     )
     if label.category is None:
         return 0

@@ -1,5 +1,31 @@
-"""The failure taxonomy as data: nine classes of failure and one for what only looks like one."""
+"""Codebooks as data: ours (nine classes of failure, and one for what only looks like one), presets, anybody's own."""
 
-from reach_tui.taxonomy.loader import Category, Subcategory, Taxonomy, default, load
+from reach_tui.taxonomy.codebook import (
+    FAILURE,
+    NOT_A_FAILURE,
+    UNCODED,
+    Category,
+    Folded,
+    Retired,
+    Subcategory,
+    Taxonomy,
+)
+from reach_tui.taxonomy.loader import Checked, Place, check, default, load, preset, preset_ids
 
-__all__ = ["Category", "Subcategory", "Taxonomy", "default", "load"]
+__all__ = [
+    "FAILURE",
+    "NOT_A_FAILURE",
+    "UNCODED",
+    "Category",
+    "Checked",
+    "Folded",
+    "Place",
+    "Retired",
+    "Subcategory",
+    "Taxonomy",
+    "check",
+    "default",
+    "load",
+    "preset",
+    "preset_ids",
+]

@@ -9,13 +9,18 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from reach_tui.base.errors import UsageError
-from reach_tui.base.jsonio import BadJson, JsonValue, as_object, dumps, loads
+from reach_tui.base.jsonio import BadJson, as_object, dumps, loads
 from reach_tui.taxonomy import Taxonomy
+from reach_tui.workspace.codebooks import codebook_record
+from reach_tui.workspace.label_figures import Target, class_of, opinions
+from reach_tui.workspace.labelling import labels_in
 from reach_tui.workspace.records import Record
+from reach_tui.workspace.sources import Source
+from reach_tui.workspace.workspace import Workspace
 
 MANIFEST = "dataset.json"
 SPLITS = ("dev", "test")
@@ -26,6 +31,29 @@ def split_of(store: str, session_id: str, test_share: float, seed: int) -> str:
     """The split of a session, from its id and the seed alone."""
     digest = hashlib.sha256(f"{seed}\x00{store}\x00{session_id}".encode("utf-8", "replace")).digest()
     return "test" if int.from_bytes(digest[:8], "big") < test_share * 2**64 else "dev"
+
+
+def targets(workspace: Workspace, sources: Iterable[Source], test_share: float, seed: int) -> Iterator[str]:
+    """CSV lines of id, target and split, one a call on which people agree or that somebody settled (as Scout reads).
+
+    Splits are those of the dataset. Raises `LabelError`, `StoreError`.
+    """
+    import csv
+    import io
+
+    seen: set[Target] = set()
+    yield "id,target,split\n"
+    for source in sources:
+        found = opinions(labels_in(workspace, source), workspace.folding)
+        for target in sorted(found):
+            label = found[target].truth()
+            if label is None or target in seen:
+                continue
+            seen.add(target)
+            buffer = io.StringIO(newline="")
+            row = (target[2], class_of(label, 2), split_of(target[0], target[1], test_share, seed))
+            csv.writer(buffer, lineterminator="\n").writerow(row)
+            yield buffer.getvalue()
 
 
 def write_dataset(folder: Path, rows: Iterable[Record], taxonomy: Taxonomy, test_share: float, seed: int) -> str:
@@ -57,7 +85,7 @@ def write_dataset(folder: Path, rows: Iterable[Record], taxonomy: Taxonomy, test
         manifest: Record = {**settings, "rows": dict(counts), "redacted": dict(redacted)}
         _put(folder / MANIFEST, dumps(manifest, indent=2) + "\n")
         _put(folder / "schema.json", _SCHEMA.read_text(encoding="utf-8"))
-        _put(folder / "codebook.json", dumps(_codebook(taxonomy), indent=2) + "\n")
+        _put(folder / "codebook.json", dumps(codebook_record(taxonomy), indent=2) + "\n")
         _put(folder / "README.md", _readme(settings, counts, classes, redacted, taxonomy))
     except OSError as error:
         raise UsageError(f"cannot be written: {error.strerror or error}", folder, "name another folder") from None
@@ -84,26 +112,6 @@ def _put(path: Path, text: str) -> None:
     partial = path.with_name(f".{path.name}.part")
     partial.write_text(text, encoding="utf-8", newline="\n")
     partial.replace(path)
-
-
-def _codebook(taxonomy: Taxonomy) -> JsonValue:
-    return {
-        "id": taxonomy.id,
-        "version": taxonomy.version,
-        "categories": [
-            {
-                "key": one.key,
-                "id": one.id,
-                "name": one.name,
-                "definition": one.definition,
-                "subcategories": [
-                    {"id": sub.id, "name": sub.name, "definition": sub.definition, "example": sub.example}
-                    for sub in one.subcategories
-                ],
-            }
-            for one in taxonomy.categories
-        ],
-    }
 
 
 def _readme(

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from reach_tui.base.jsonio import JsonValue, dumps
 from reach_tui.export.redact import Redactor
-from reach_tui.labels.exchange import Labelled, label_record
+from reach_tui.labels.exchange import Labelled, event_record, label_record
+from reach_tui.labels.log import LogRow
 from reach_tui.workspace.records import Record
 
 _ANY_TYPE = frozenset(["arguments", "value"])
@@ -50,6 +51,11 @@ class Exporter:
         for kind, count in redactor.counts.items():
             self.redacted[kind] = self.redacted.get(kind, 0) + count
         return clean, [{"kind": kind, "count": count} for kind, count in sorted(redactor.counts.items())]
+
+    def event(self, row: LogRow) -> Record:
+        """A row of the log, its note without secrets; what was replaced under `omissions`."""
+        clean, omissions = self.cleaned(Labelled(row.label))
+        return {**event_record(replace(row, label=clean.label)), "omissions": omissions}
 
     def case(self, case: Record) -> Record:
         """A regression case without secrets."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from reach_tui.analyze.agreement import Agreement, agreement
 from reach_tui.analyze.detector_scores import Judged, Scores, scores
 from reach_tui.labels.store import UNCODED
-from reach_tui.model import Label
+from reach_tui.model import Label, Verdict
+from reach_tui.taxonomy import FAILURE, NOT_A_FAILURE, Taxonomy
+from reach_tui.workspace.codebooks import Folding
 from reach_tui.workspace.labelling import labels_in
 from reach_tui.workspace.sources import Source
 from reach_tui.workspace.workspace import Workspace
@@ -39,10 +41,13 @@ class Opinions:
         return bool(self.annotators) and self.truth() is None
 
 
-def opinions(labels: Iterable[Label]) -> dict[Target, Opinions]:
-    """Labels in force by call; sessions' own labels and notes without a class yet are left out."""
+def opinions(labels: Iterable[Label], folding: Folding | None = None) -> dict[Target, Opinions]:
+    """Labels in force by call; sessions' own labels and notes without a class yet are left out.
+
+    With `folding`, only those of the chosen codebook, under the names its classes have today.
+    """
     found: dict[Target, Opinions] = defaultdict(Opinions)
-    for label in labels:
+    for label in folded(labels, folding) if folding else labels:
         if label.call_key is None or label.category in (None, UNCODED):
             continue
         one = found[label.store, label.session_id, label.call_key]
@@ -51,6 +56,16 @@ def opinions(labels: Iterable[Label]) -> dict[Target, Opinions]:
         elif one.adjudicated is None or label.at >= one.adjudicated.at:
             one.adjudicated = label
     return dict(found)
+
+
+def folded(labels: Iterable[Label], folding: Folding) -> Iterator[Label]:
+    """The labels of the chosen codebook, under the names its classes have today; the log stays as it is."""
+    for label in labels:
+        if label.taxonomy == folding.chosen.id:
+            now = folding.fold(label)
+            yield (
+                label if label.category is None else replace(label, category=now.category, subcategory=now.subcategory)
+            )
 
 
 def class_of(label: Label, level: int) -> str:
@@ -86,7 +101,7 @@ def score_labels(workspace: Workspace, sources: Iterable[Source]) -> Scored:
     judged: list[Judged] = []
     disputed = gone = 0
     for source in sources:
-        found = opinions(labels_in(workspace, source))
+        found = opinions(labels_in(workspace, source), workspace.folding)
         truth = {target: label for target, one in found.items() if (label := one.truth())}
         disputed += sum(one.disputed for one in found.values())
         rows = list(_judged(workspace, source, truth))
@@ -103,6 +118,20 @@ def _judged(workspace: Workspace, source: Source, truth: Mapping[Target, Label])
         label = truth.get((source.kind, one.call.session_id, one.call.key))
         if label is not None:
             verdict = one.verdict
+            category, comparable = _said(workspace.taxonomy, verdict, str(label.category))
             yield Judged(
-                verdict.failed, verdict.rule, verdict.category, str(label.category), one.call.key, one.call.tool
+                verdict.failed, verdict.rule, category, str(label.category), one.call.key, one.call.tool, comparable
             )
+
+
+def _said(codebook: Taxonomy, verdict: Verdict, label: str) -> tuple[str | None, bool]:
+    """The verdict's class in the codebook people label with, and whether it has one there.
+
+    Where several classes correspond, the one that the label names; where none does, only failed or not is compared.
+    """
+    if codebook.id == FAILURE or verdict.category in (None, NOT_A_FAILURE):
+        return verdict.category, True
+    classes = [path.partition("/")[0] for path in codebook.of_failure(verdict.category, verdict.subcategory)]
+    if not classes:
+        return f"{verdict.category} (no counterpart)", False
+    return (label if label in classes else classes[0]), True

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
 from reach_tui.base.errors import LabelError
 from reach_tui.base.hashing import content_hash
+from reach_tui.labels.events import events, take_events
 from reach_tui.labels.exchange import Labelled, label_record
+from reach_tui.labels.log import LogRow
 from reach_tui.model import Label
+from reach_tui.workspace.codebooks import Folding
 from reach_tui.workspace.judged import JudgedCall, JudgedStep
 from reach_tui.workspace.records import Record, call_record, step_record
 from reach_tui.workspace.sources import Source
@@ -68,8 +72,8 @@ def _short(text: str) -> str:
     return f"{text[:_CONTEXT_TEXT]}… [cut: {len(text)} characters]"
 
 
-def list_record(source: Source, one: Labelled) -> Record:
-    """A label in force, with the trace's name and what became of its call since: same, changed or gone."""
+def list_record(source: Source, one: Labelled, folding: Folding) -> Record:
+    """A label in force, its trace, what became of its call since (same, changed or gone), and its class of today."""
     label, call = one.label, one.call
     if label.call_key is None:
         target = "same"
@@ -82,25 +86,52 @@ def list_record(source: Source, one: Labelled) -> Record:
         "path": source.file_of(label.session_id),
         "tool": call["tool"] if call else None,
         "target": target,
+        "current": folding.fold(label).path if label.category else None,
+        "codebook": folding.fold(label).state,
         **label_record(label),
     }
 
 
-def take_in(workspace: Workspace, sources: Iterable[Source], labels: Iterable[Label]) -> tuple[int, int, list[Label]]:
-    """Merge labels into the label databases of the traces they are for. Raises `LabelError`, `StoreError`.
+@dataclass(slots=True)
+class TakenIn:
+    """What became of labels from a file."""
 
-    Returns how many were new, how many were here already, and the labels for sessions that none of the traces has.
+    new: int = 0
+    known: int = 0
+    """They were here already."""
+    elsewhere: int = 0
+    """They are for sessions that none of the traces has."""
+
+
+def take_in(
+    workspace: Workspace, sources: Iterable[Source], labels: Iterable[Label], log: Iterable[LogRow] = ()
+) -> TakenIn:
+    """Merge labels, and rows of whole logs, into the label databases of the traces they are for.
+
+    Raises `LabelError`, `StoreError`.
     """
-    rest = list(labels)
-    new = known = 0
+    taken = TakenIn()
+    rest, rows = list(labels), list(log)
     for source in sources:
         sessions = {session.id for session in source.reader.sessions()}
-        mine = [label for label in rest if label.store == source.kind and label.session_id in sessions]
-        if mine:
-            rest = [label for label in rest if label not in mine]
-            merged = workspace.label_store(source).merge(mine)
-            new, known = new + merged, known + len(mine) - merged
-    return new, known, rest
+
+        def mine(label: Label, source: Source = source, sessions: Set[str] = sessions) -> bool:
+            return label.store == source.kind and label.session_id in sessions
+
+        chosen, logged = [one for one in rest if mine(one)], [one for one in rows if mine(one.label)]
+        rest, rows = [one for one in rest if not mine(one)], [one for one in rows if not mine(one.label)]
+        store = workspace.label_store(source)
+        new = (store.merge(chosen) if chosen else 0) + (take_events(store, logged) if logged else 0)
+        taken.new += new
+        taken.known += len(chosen) + len(logged) - new
+    taken.elsewhere = len(rest) + len(rows)
+    return taken
+
+
+def log_of(workspace: Workspace, source: Source) -> Iterator[LogRow]:
+    """Every row of the label log for a trace's sessions, oldest first. Raises `LabelError`, `StoreError`."""
+    sessions = {session.id for session in source.reader.sessions()}
+    return events(workspace.label_store(source), source.kind, sessions)
 
 
 def write_labels_back(workspace: Workspace, source: Source) -> int:

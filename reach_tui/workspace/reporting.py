@@ -22,6 +22,7 @@ from reach_tui.model import Glance, Session
 from reach_tui.report.build import build
 from reach_tui.report.jsonout import record
 from reach_tui.report.model import ROOTS, Report, Scope, StoreScope
+from reach_tui.taxonomy import default
 from reach_tui.workspace.sources import Source
 from reach_tui.workspace.workspace import Workspace
 
@@ -125,7 +126,7 @@ class Collector:
 
     def report(self) -> Report:
         """The report on everything added so far."""
-        taxonomy = self.workspace.taxonomy
+        taxonomy = default()  # verdicts are of this codebook, whichever one people label with
         stores = tuple(
             StoreScope(source.kind, source.name, sums["sessions"], sums["calls"])
             for source, sums in self._stores.items()

@@ -27,6 +27,8 @@ class Settings:
     """Name written into labels; the login name if empty."""
     labels: Path | None = None
     """The label database, to share one in a project; `labels.db` in the data folder if None."""
+    taxonomy: str = ""
+    """Id or file of the codebook to label with; ours if empty."""
     keys: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -38,7 +40,7 @@ def load_settings(start: Path | None = None) -> Settings:
     for path in (config_dir() / "config.toml", project):
         if path is not None and path.is_file():
             merged |= _read(path)
-    for name in ("theme", "by", "labels"):
+    for name in ("theme", "by", "labels", "taxonomy"):
         if value := os.environ.get(f"REACH_TUI_{name.upper()}"):
             merged[name] = value
     labels = merged.get("labels")
@@ -46,6 +48,7 @@ def load_settings(start: Path | None = None) -> Settings:
         theme=str(merged.get("theme", "reach-dark")),
         by=str(merged.get("by", "")) or _login(),
         labels=Path(str(labels)).expanduser() if labels else None,
+        taxonomy=str(merged.get("taxonomy", "")),
         keys=merged.get("keys", {}),  # type: ignore[arg-type] # checked by _read
     )
 
@@ -58,6 +61,7 @@ def _read(path: Path) -> dict[str, object]:
         theme: str | None = None
         by: str | None = None
         labels: str | None = None
+        taxonomy: str | None = None
         keys: dict[str, str] | None = None
 
     try:
@@ -71,6 +75,10 @@ def _read(path: Path) -> dict[str, object]:
     values = {name: value for name, value in found.model_dump().items() if value is not None}
     if isinstance(labels := values.get("labels"), str):
         values["labels"] = str(path.parent / Path(labels).expanduser())
+    if isinstance(taxonomy := values.get("taxonomy"), str):
+        from reach_tui.workspace.codebooks import is_file
+
+        values["taxonomy"] = str(path.parent / Path(taxonomy).expanduser()) if is_file(taxonomy) else taxonomy
     return values
 
 

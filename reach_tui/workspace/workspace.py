@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from reach_tui.labels.store import LabelStore
     from reach_tui.taxonomy import Taxonomy
     from reach_tui.workspace.badges import Badges
+    from reach_tui.workspace.codebooks import Folding
     from reach_tui.workspace.follow import Follower
     from reach_tui.workspace.inferring import Inference
     from reach_tui.workspace.rules import Detectors
@@ -86,12 +87,23 @@ class Workspace:
             for tool in family.tools[:1]:
                 engine.judge(ToolCall("", "", "", tool, {}, False, Result("x", 1)))
 
-    @property
+    @cached_property
     def taxonomy(self) -> Taxonomy:
-        """The failure taxonomy that labels use."""
+        """The codebook this person labels with. Raises `ConfigError` where the one that is set cannot be used."""
         from reach_tui.taxonomy import default
 
-        return default()
+        if not self.settings.taxonomy:
+            return default()
+        from reach_tui.workspace.codebooks import choose
+
+        return choose(self.settings.taxonomy)
+
+    @cached_property
+    def folding(self) -> Folding:
+        """What labels' classes are called in the codebooks of today."""
+        from reach_tui.workspace.codebooks import Folding
+
+        return Folding(self.taxonomy)
 
     def judged_steps(self, source: Source, session_id: str) -> Iterator[JudgedStep]:
         """The steps of a session in order, calls with verdict and label. Raises `StoreError`."""
@@ -191,6 +203,8 @@ class Workspace:
 
         if path not in self._labels:
             self._labels[path] = LabelStore.open(path)
+            if self.settings.taxonomy:
+                self._labels[path].codebook = self.taxonomy.id
         return self._labels[path]
 
     def queue_store(self) -> LabelStore:

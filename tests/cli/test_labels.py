@@ -49,7 +49,7 @@ def test_label_list_export_import_elsewhere(reach: Run, store: Path, tmp_path: P
     elsewhere = ["--labels", tmp_path / "team" / "labels.db"]
     assert json.loads(reach("labels", "list", store, "--json", *elsewhere).out) == []
     counts = json.loads(reach("labels", "import", store, file, "--json", *elsewhere).out)
-    assert counts == {"imported": 3, "known": 0, "elsewhere": 0, "refused": 0}
+    assert counts == {"imported": 3, "known": 0, "elsewhere": 0, "refused": 0, "unknown_class": 0}
     assert json.loads(reach("labels", "list", store, "--json", *elsewhere).out) == listed
     assert json.loads(reach("labels", "import", store, file, "--json", *elsewhere).out)["imported"] == 0
 
@@ -93,7 +93,7 @@ def test_bad_lines_are_named_and_the_others_taken(reach: Run, trace: Path, tmp_p
     file.write_text("{broken\n" + good + '{"label": {"store": 1}}\n', encoding="utf-8")
     ran = reach("labels", "import", trace, file, "--labels", tmp_path / "b.db", "--json")
     assert ran.code == 2
-    assert json.loads(ran.out) == {"imported": 1, "known": 0, "elsewhere": 0, "refused": 2}
+    assert json.loads(ran.out) == {"imported": 1, "known": 0, "elsewhere": 0, "refused": 2, "unknown_class": 0}
     assert [line.split(": ")[2] for line in ran.err.splitlines()] == ["line 1", "line 3"]
 
 

@@ -30,6 +30,8 @@ class Suggestion:
     """Call keys or case ids."""
     weight: float = 1.0
     """Cases behind it; only for the order."""
+    tool: str = ""
+    """The tool it is about, where it is about one."""
 
 
 def of_scores(scores: Scores) -> list[Suggestion]:
@@ -84,6 +86,7 @@ def _missed(disagreements: Sequence[Judged]) -> list[Suggestion]:
             f"people call {len(calls)} calls of {tool} failed that no rule found",
             tuple(call.key for call in calls[:_EXAMPLES]),
             len(calls),
+            tool,
         )
         for tool, calls in groups.items()
         if len(calls) >= FEW
@@ -111,10 +114,12 @@ def of_timeouts(advice: Iterable[Advice]) -> list[Suggestion]:
     for one in advice:
         if one.finding == "kills_good_calls":
             why = f"{one.killed_early} of {one.killed} calls it ended had less than P99 × 1.3 = {one.advised:,} ms"
-            found.append(Suggestion("timeout", f"raise the time limit of {one.tool}", why, (), one.killed_early))
+            found.append(
+                Suggestion("timeout", f"raise the time limit of {one.tool}", why, (), one.killed_early, one.tool)
+            )
         elif one.finding == "hides_slowness" and one.firm and one.today is not None:
             why = f"it is {one.today:,} ms, while P99 × 1.3 is {one.advised:,} ms over {one.calls:,} calls"
-            found.append(Suggestion("timeout", f"lower the time limit of {one.tool}", why, (), 0.5))
+            found.append(Suggestion("timeout", f"lower the time limit of {one.tool}", why, (), 0.5, one.tool))
     return found
 
 

@@ -243,8 +243,6 @@ class ReplayedSession(ListScreen):
             status = f"registry read again: {', '.join(message.changed[:3])}{' …' if len(message.changed) > 3 else ''}"
         if message.problems:
             status = f"registry: {message.problems[0]}; the last good version counts"
-        if status == self.status:
-            return
         self.set_status(status or "registry: all files are good again")
         if message.changed and not self.busy:
             self.busy = True

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -25,6 +25,9 @@ from reach_tui.tui.widgets.line_view import Bar, LineList
 from reach_tui.workspace import Source
 from reach_tui.workspace.comparing import Side
 from reach_tui.workspace.reporting import Collector, Selection
+
+if TYPE_CHECKING:
+    from reach_tui.report.inferred import InferredRows
 
 _TELL_SECONDS = 0.2
 
@@ -66,10 +69,25 @@ class ReportScreen(ReportActions):
         report: Report
         problems: list[ReachError]
 
+    @dataclass
+    class Inferring(Message):
+        """So many sessions have been inferred."""
+
+        sessions: int
+
+    @dataclass
+    class Inferred(Message):
+        """The inferred part is there."""
+
+        rows: InferredRows
+        problems: list[ReachError]
+
     def __init__(self, sources: list[Source]) -> None:
         super().__init__()
         self._sources = sources
         self.report: Report | None = None
+        self._inferred: InferredRows | None = None
+        self._status = ""
         self.selection = Selection()
         self.count_soft = False
         """True once the person has switched the soft signals on."""
@@ -122,8 +140,7 @@ class ReportScreen(ReportActions):
         for problem in message.problems[:3]:
             self.reach.say(problem.line(), severity="warning")
         self._lay_out()
-        for bar in self.query(Bar):
-            bar.refresh()
+        self._refresh_bars()
 
     def _lay_out(self) -> None:
         if self.report is not None:
@@ -166,13 +183,110 @@ class ReportScreen(ReportActions):
         state = "soft signals are shown below each tool" if self.count_soft else "soft signals are left out again"
         self.reach.say(state)
 
+    # The inferred part, symptoms, metrics, suggestions
+
+    def action_inferred(self) -> None:
+        """Show the inferred part, or leave it out again; the first time every step is read."""
+        if self.report is None:
+            self.reach.say("the report is not there yet")
+        elif self._inferred is None:
+            if not self._status:
+                self._status = "inferring …  Escape stops"
+                self._infer()
+        else:
+            shown = None if self.report.inferred is not None else self._inferred
+            self._show_inferred(shown)
+        self._refresh_bars()
+
+    @work(thread=True, group="report", description="inferred", exit_on_error=False)
+    def _infer(self) -> None:
+        from reach_tui.workspace.inferred_report import InferredCollector
+
+        worker, told, sessions = get_current_worker(), 0.0, 0
+        collector = InferredCollector(self.reach.workspace, self.selection)
+        problems: list[ReachError] = []
+        for source in self._sources:
+            try:
+                for _ in collector.tallies(source):
+                    sessions += 1
+                    if worker.is_cancelled:
+                        return
+                    if time.monotonic() - told > _TELL_SECONDS:
+                        told = time.monotonic()
+                        self.post_message(self.Inferring(sessions))
+            except ReachError as error:
+                problems.append(error)
+        self.post_message(self.Inferred(collector.rows(), problems))
+
+    @on(Inferring)
+    def _inferring(self, message: Inferring) -> None:
+        self._status = f"{message.sessions:,} sessions inferred …  Escape stops"
+        self._refresh_bars()
+
+    @on(Inferred)
+    def _now_inferred(self, message: Inferred) -> None:
+        self._inferred, self._status = message.rows, ""
+        for problem in message.problems[:3]:
+            self.reach.say(problem.line(), severity="warning")
+        self._show_inferred(message.rows)
+        self._refresh_bars()
+
+    def _show_inferred(self, rows: InferredRows | None) -> None:
+        if self.report is None:
+            return
+        listed = self.report_list
+        without = [row.line for row in listed.rows]
+        self.report = replace(self.report, inferred=rows)
+        self._lay_out()
+        first = next((i for i, row in enumerate(listed.rows) if i >= len(without) or row.line != without[i]), None)
+        if rows is None:
+            self.reach.say("the inferred part is left out again")
+        elif first is not None:  # its first table on top
+            listed.cursor = min(first + 1, listed.count - 1)
+            listed.top = first
+        else:
+            self.reach.say("nothing could be inferred: there is no call with a request before it")
+
+    def action_symptoms(self) -> None:
+        """The symptoms over what the report is about."""
+        from reach_tui.tui.screens.symptoms import SymptomsScreen
+
+        self.app.push_screen(SymptomsScreen(self._sources))
+
+    def action_metrics(self) -> None:
+        """The four metrics over what the report is about."""
+        from reach_tui.tui.screens.metrics import MetricsScreen
+
+        self.app.push_screen(MetricsScreen(self._sources))
+
+    def action_suggestions(self) -> None:
+        """What to change first."""
+        from reach_tui.tui.screens.suggestions import SuggestionsScreen
+
+        self.app.push_screen(SuggestionsScreen(self._sources))
+
+    def _refresh_bars(self) -> None:
+        for bar in self.query(Bar):
+            bar.refresh()
+
     def action_back(self) -> None:
+        if self._status:  # the first Escape stops inferring
+            self.workers.cancel_group(self, "report")
+            self._status = ""
+            self._refresh_bars()
+            return
         self.workers.cancel_group(self, "report")
         self.app.pop_screen()
 
     def _top(self, width: int) -> list[Line]:
         text = headline(self.report.scope) if self.report is not None else "report"
-        right: Line = [("Enter shows the calls behind a number ", "dim")] if width >= 140 else []
+        right: Line = (
+            [(f"{self._status} ", "key")]
+            if self._status
+            else [("Enter shows the calls behind a number ", "dim")]
+            if width >= 140
+            else []
+        )
         return [spread([(f" {text}", "title")], right, width), [(self.reach.glyphs.rule * width, "rule")]]
 
     def _bottom(self, width: int) -> list[Line]:

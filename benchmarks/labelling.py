@@ -4,7 +4,7 @@
 
 TITLE is the title of a session that is visible in the list. Labels and index go to a folder of their own, which is
 deleted. Prints one JSON object: milliseconds to the first and to the last byte after a label key, pressed at a person's
-rate; rows on disk after; then the same queue opened by a program that finds `--labels` labels of the person.
+rate; rows on disk after; then the queue opened by a program that finds `--labels` further labels of the person.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import os
 import random
 import sqlite3
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -28,21 +29,21 @@ def start(store: str, title: str) -> Terminal:
     """The program with its list filled and nothing left to count."""
     program = Terminal([sys.executable, "-m", "reach_tui", store])
     program.until(title)
-    time.sleep(2.0)  # every session is listed
+    time.sleep(4.0)  # every session is listed, every rule compiled
     program.press("p", quiet=0.5)  # nothing is counted or indexed from here on
     return program
 
 
-def opened(program: Terminal) -> float:
-    """Milliseconds until the queue's first call is painted."""
-    begun = time.perf_counter()
+def opened(program: Terminal) -> dict[str, float]:
+    """Milliseconds until the queue's first call is painted, and processor time of that."""
+    begun, before = time.perf_counter(), program.cpu_ms()
     os.write(program._fd, b"L")
     seen = b""
     while b"item " not in seen:
         if time.perf_counter() - begun > 60:
             raise TimeoutError("no queue in a minute")
         seen += program._read(0.01)
-    return round((time.perf_counter() - begun) * 1e3)
+    return {"ms": round((time.perf_counter() - begun) * 1e3), "cpu_ms": round(program.cpu_ms() - before)}
 
 
 def labelled(program: Terminal, count: int) -> dict[str, float]:
@@ -72,7 +73,8 @@ def fill(data: Path, store: str, count: int) -> None:
     source = workspace.found.sources[0]
     with LabelStore.open(data / "labels.db") as log:
         labels = []
-        for judged in workspace.judged_calls(source):
+        queued = {str(row[0]) for row in log.rows("SELECT call_key FROM queue_item", ())}
+        for judged in (one for one in workspace.judged_calls(source) if one.call.key not in queued):
             shown = json.dumps({"blind": True, "queue": "0" * 12, "position": len(labels), "spent_ms": 4000})
             labels.append(replace(workspace.make_label(source, judged, "context_gap"), shown=shown))
             if len(labels) == count:
@@ -91,8 +93,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["REACH_TUI_DATA"] = folder
         os.environ.setdefault("REACH_TUI_CACHE", f"{folder}/cache")
+        begun = time.perf_counter()
+        draw = [sys.executable, "-m", "reach_tui", "labels", "queue", args.store, "--size", str(args.count + 20)]
+        subprocess.run(draw, check=True)
+        result: dict[str, object] = {"drawn_ms": round((time.perf_counter() - begun) * 1e3)}
         program = start(args.store, args.title)
-        result: dict[str, object] = {"drawn_and_opened_ms": opened(program)}
+        result["opened"] = opened(program)
         program.settle(0.5)
         result["labels"] = labelled(program, args.count)
         program.settle(0.5)
@@ -101,7 +107,7 @@ def main() -> None:
             result["rows"] = connection.execute("SELECT count(*), count(DISTINCT call_key) FROM label").fetchone()
         fill(Path(folder), args.store, args.labels)
         program = start(args.store, args.title)
-        result["opened_again_ms"] = opened(program)
+        result["opened_beside_many_labels"] = opened(program)
         program.close()
     print(json.dumps(result, indent=1))
 

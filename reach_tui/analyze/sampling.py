@@ -79,18 +79,45 @@ class Drawn:
     stratum: str
 
 
+class Drawing:
+    """A list being drawn from calls that come one by one; of possible controls only the few needed are kept."""
+
+    def __init__(self, recipe: Recipe) -> None:
+        self._recipe = recipe
+        self._suspects: dict[tuple[str, str, str], Candidate] = {}
+        self._quiet: dict[tuple[str, str, str], Candidate] = {}
+        self._most = round(recipe.size * recipe.controls)
+
+    def add(self, one: Candidate) -> None:
+        """A call that may be drawn; one that comes again counts once."""
+        if self._recipe.tools and one.tool not in self._recipe.tools:
+            return
+        target = one.store, one.session_id, one.key
+        if _wanted(one, self._recipe):
+            self._suspects.setdefault(target, one)
+        elif one.failed is False and self._most:
+            self._quiet.setdefault(target, one)
+            if len(self._quiet) > 4 * self._most + 1000:
+                self._thin_out()
+
+    def _thin_out(self) -> None:
+        lots = sorted(self._quiet, key=lambda target: _lot(self._quiet[target], self._recipe.seed, CONTROL))
+        self._quiet = {target: self._quiet[target] for target in lots[: self._most]}
+
+    def drawn(self) -> list[Drawn]:
+        """The list in the order of work; the same for the same calls in any order."""
+        self._thin_out()
+        controls = list(self._quiet.values())
+        chosen = _in_turn(list(self._suspects.values()), self._recipe, self._recipe.size - len(controls))
+        return _mixed(chosen, [Drawn(one, CONTROL) for one in controls], self._recipe)
+
+
 def draw(candidates: Iterable[Candidate], recipe: Recipe) -> list[Drawn]:
     """The list in the order of work; the same for the same calls in any order. Never a call twice."""
-    seen: dict[tuple[str, str, str], Candidate] = {}
+    drawing = Drawing(recipe)
     for one in candidates:
-        if not recipe.tools or one.tool in recipe.tools:
-            seen.setdefault((one.store, one.session_id, one.key), one)
-    suspects = [one for one in seen.values() if _wanted(one, recipe)]
-    quiet = [one for one in seen.values() if one.failed is False and not _wanted(one, recipe)]
-    quiet.sort(key=lambda one: _lot(one, recipe.seed, CONTROL))
-    controls = quiet[: round(recipe.size * recipe.controls)]
-    chosen = _in_turn(suspects, recipe, recipe.size - len(controls))
-    return _mixed(chosen, [Drawn(one, CONTROL) for one in controls], recipe)
+        drawing.add(one)
+    return drawing.drawn()
 
 
 def _wanted(one: Candidate, recipe: Recipe) -> bool:

@@ -56,6 +56,7 @@ def _recipe(value: object) -> str:
 @click.option("--tool", "tools", multiple=True, metavar="NAME", help="Only calls of this tool; may be repeated.")
 @click.option("--rule", "rules", multiple=True, metavar="ID", help="Only what this rule found; may be repeated.")
 @click.option("--seed", type=int, default=1, show_default=True, help="The same seed gives the same list.")
+@click.option("--fresh", is_flag=True, help="Leave out what you have labelled already.")
 @click.option("--disputes", is_flag=True, help="Instead: the calls on which people disagree, to be settled.")
 @click.option("--rule-errors", is_flag=True, help="Instead: the labelled calls on which rule and person disagree.")
 @click.option("--name", default="", metavar="TEXT", help="What it is called; without it, what it holds.")
@@ -113,7 +114,9 @@ def _drawn(traces: Traces, options: dict[str, object]) -> Queue:
 
     names = ("size", "kind", "stratify", "order", "controls", "tools", "rules", "seed")
     recipe = Recipe(**{name: options[name] for name in names})  # type: ignore[arg-type]
-    return _to_the_end(make_queue(traces.workspace, traces.sources, recipe, str(options["name"])))
+    return _to_the_end(
+        make_queue(traces.workspace, traces.sources, recipe, str(options["name"]), fresh=bool(options["fresh"]))
+    )
 
 
 def _to_the_end(work: Generator[Progress, None, Made]) -> Made:

@@ -236,8 +236,8 @@ def done_lines(width: int, total: int, notes: int, glyphs: Glyphs) -> list[Line]
 
 def code_lines(taxonomy: Taxonomy, chosen: Category, width: int, glyphs: Glyphs) -> list[Line]:
     """The digits with the chosen class marked, its definition and contrast, its second level."""
-    head = f"{chosen.key} {chosen.name}  "
-    rows = wrap(f"{head}{clean(chosen.definition)} {contrast(chosen)}".rstrip(), width - 2)
+    head = f"{chosen.key} {one_line(chosen.name)}  "
+    rows = wrap(f"{head}{one_line(chosen.definition)} {one_line(contrast(chosen))}".rstrip(), width - 2)
     most = 3 if width < NARROW else 2
     if len(rows) > most:
         rows = [*rows[: most - 1], fit(" ".join(rows[most - 1 :]), width - 2)]

@@ -18,11 +18,11 @@ from reach_tui.base.hashing import content_hash
 from reach_tui.base.jsonio import BadJson, dumps, loads
 from reach_tui.labels.queues import Queue as Queue
 from reach_tui.labels.queues import QueueItem as QueueItem
-from reach_tui.labels.queues import put_off, put_off_by, standing
+from reach_tui.labels.queues import put_off
 from reach_tui.labels.store import UNCODED as UNCODED
 from reach_tui.model import Label, Session, StepKind
 from reach_tui.workspace.judged import JudgedCall, JudgedStep
-from reach_tui.workspace.queueing import ADJUDICATION, RULE_ERRORS, label_stores, settled, source_of, step_back
+from reach_tui.workspace.queueing import ADJUDICATION, RULE_ERRORS, Settled, label_stores, source_of, step_back
 from reach_tui.workspace.sources import Source
 from reach_tui.workspace.workspace import Workspace
 
@@ -47,7 +47,7 @@ class Item:
     steps: int = 0
     """Of the whole session."""
     alike: tuple[JudgedCall, ...] = ()
-    """Further failures of the session with the same tool, rule and text."""
+    """Further failures of the session with the same tool, rule and text, which the person has not labelled."""
     labels: tuple[Label, ...] = ()
     """Everybody's labels in force on the call, oldest first."""
     problem: str = ""
@@ -177,9 +177,8 @@ class Desk:
 
     def find_place(self) -> Place:
         """The person's place as it is on disk. Raises `LabelError`."""
-        mine = settled(self.workspace, self.sources, self.queue)
-        off = put_off_by(self._store, self.queue.id, self.workspace.by)
-        now = standing(self.queue, mine, off)
+        told = Settled(self.workspace, self.sources)
+        mine, now = told.in_queue(self.queue), told.standing(self.queue)
         left = {item.position for item in now.left}
         done = {item.position for item in self.queue.items if item.target in mine}
         skipped = {item.position for item in self.queue.items} - left - done
@@ -211,14 +210,16 @@ class Desk:
             judged = steps[at].judged if at is not None else None
             if at is None or judged is None:
                 return Item(item, source, session, problem="the trace no longer has this call")
-            labels = self.workspace.label_store(source).of_call(*item.target)
+            store = self.workspace.label_store(source)
+            labels = store.of_call(*item.target)
+            mine = {key for key, by in store.in_force(item.store, item.session_id) if by == self.workspace.by}
         except ReachError as error:
             return Item(item, problem=error.line())
         before, after = steps[max(0, at - BEFORE) : at], steps[at + 1 : at + 1 + AFTER]
         asked = next((one for one in reversed(steps[:at]) if one.step.kind is StepKind.USER), None)
         if asked is not None and asked not in before:
             before = [asked, *before]
-        alike = _alike(likeness(judged), judged, steps)
+        alike = tuple(one for one in _alike(likeness(judged), judged, steps) if one.call.key not in mine)
         around = tuple(before), tuple(after), len(steps)
         return Item(item, source, session, judged, *around, alike, tuple(labels))
 

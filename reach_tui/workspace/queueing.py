@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-from reach_tui.analyze.sampling import CONTROL, Candidate, Drawn, Recipe, draw
+from reach_tui.analyze.sampling import CONTROL, Candidate, Drawing, Drawn, Recipe
 from reach_tui.base.clock import now_ms, to_iso
 from reach_tui.base.errors import LabelError
 from reach_tui.base.jsonio import JsonValue
@@ -56,35 +56,43 @@ def _candidates(source: Source, told: SessionKinds) -> Iterator[Candidate]:
             )  # fmt: skip
 
 
-def drawn(workspace: Workspace, sources: Sequence[Source], recipe: Recipe) -> Generator[Progress, None, list[Drawn]]:
+def drawn(
+    workspace: Workspace, sources: Sequence[Source], recipe: Recipe, without: Set[Target] = frozenset()
+) -> Generator[Progress, None, list[Drawn]]:
     """Draw a list over these sources; tells how far it is, and may be given up at any time. Raises `StoreError`."""
-    found: list[Candidate] = []
-    steps = 0
-    total = 0
+    drawing = Drawing(recipe)
+    steps = total = 0
     for source in sources:
         total += sum(1 for _ in source.reader.sessions())
         for one in candidates(workspace, source):
             if one is not None:
-                found.append(one)
+                if (one.store, one.session_id, one.key) not in without:
+                    drawing.add(one)
                 continue
             steps += 1
             yield Progress(min(steps, total), total)
-    return draw(found, recipe)
+    return drawing.drawn()
 
 
 def make_queue(
-    workspace: Workspace, sources: Sequence[Source], recipe: Recipe, name: str = ""
+    workspace: Workspace, sources: Sequence[Source], recipe: Recipe, name: str = "", *, fresh: bool = False
 ) -> Generator[Progress, None, Queue]:
-    """Draw a queue and keep it with its recipe. Raises `LabelError` (also where nothing fits), `StoreError`."""
-    chosen = yield from drawn(workspace, sources, recipe)
+    """Draw a queue and keep it with its recipe; `fresh` leaves out what the person has labelled.
+
+    Raises `LabelError` (also where nothing fits), `StoreError`.
+    """
+    without = Settled(workspace, sources).labelled() if fresh else frozenset()
+    chosen = yield from drawn(workspace, sources, recipe, without)
     items = [
         QueueItem(place, one.candidate.store, one.candidate.session_id, one.candidate.key, one.stratum,
                   one.candidate.source)
         for place, one in enumerate(chosen, 1)
     ]  # fmt: skip
     if all(item.stratum == CONTROL for item in items) and recipe.kind != "all" and recipe.controls < 1:
-        raise LabelError(f"no {_WORDS[recipe.kind]} to label", hint="try another --kind, or --controls 1")
-    return save_queue(queue_store(workspace), name or name_of(recipe), workspace.by, _as_json(recipe), items)
+        left = " that you have not labelled" if fresh else ""
+        raise LabelError(f"no {_WORDS[recipe.kind]} to label{left}", hint="try another kind, or controls alone")
+    told = _as_json(recipe) | ({"fresh": True} if fresh else {})
+    return save_queue(queue_store(workspace), name or name_of(recipe), workspace.by, told, items)
 
 
 def name_of(recipe: Recipe) -> str:
@@ -128,6 +136,8 @@ def described(recipe: Mapping[str, JsonValue]) -> str:
     ]
     if (seed := recipe.get("seed")) is not None:
         parts.append(f"seed {seed}")
+    if recipe.get("fresh"):
+        parts.append("not labelled before")
     return ", ".join(parts)
 
 
@@ -202,26 +212,48 @@ def whole_queue(workspace: Workspace, queue_id: str) -> Queue:
     return load_queue(queue_store(workspace), queue_id)
 
 
-def settled(workspace: Workspace, sources: Sequence[Source], queue: Queue) -> set[Target]:
-    """What the person labelled in force, over all label databases of the sources; of disputes, what they settled."""
-    kind = queue.recipe.get("kind")
-    role = "adjudicator" if kind == ADJUDICATION else None
-    here = queue.id if kind == RULE_ERRORS else None  # those were all labelled before
-    return set().union(*(store.targets(workspace.by, role, here) for store in label_stores(workspace, sources)))
+class Settled:
+    """What a person labelled in force, over all label databases of the sources; asked once for many queues."""
+
+    def __init__(self, workspace: Workspace, sources: Sequence[Source]) -> None:
+        self._workspace = workspace
+        self._stores = label_stores(workspace, sources)
+        self._found: dict[tuple[str | None, str | None], set[Target]] = {}
+
+    def in_queue(self, queue: Queue) -> set[Target]:
+        """What answers items of a queue; of disputes only what they settled. Raises `LabelError`."""
+        kind = queue.recipe.get("kind")
+        # the calls of a walk were all labelled before
+        return self._targets("adjudicator" if kind == ADJUDICATION else None, queue.id if kind == RULE_ERRORS else None)
+
+    def labelled(self) -> Set[Target]:
+        """Everything the person labelled. Raises `LabelError`."""
+        return self._targets(None, None)
+
+    def _targets(self, role: str | None, here: str | None) -> set[Target]:
+        if (role, here) not in self._found:
+            told = (store.targets(self._workspace.by, role, here) for store in self._stores)
+            self._found[role, here] = set().union(*told)
+        return self._found[role, here]
+
+    def standing(self, queue: Queue) -> Standing:
+        """Where the person stands in a queue (with its items). Raises `LabelError`."""
+        put_off = put_off_by(queue_store(self._workspace), queue.id, self._workspace.by)
+        return standing(queue, self.in_queue(queue), put_off)
 
 
 def standing_of(workspace: Workspace, sources: Sequence[Source], queue: Queue) -> Standing:
     """Where the person stands in a queue (with its items). Raises `LabelError`."""
-    put_off = put_off_by(queue_store(workspace), queue.id, workspace.by)
-    return standing(queue, settled(workspace, sources, queue), put_off)
+    return Settled(workspace, sources).standing(queue)
 
 
 def unfinished(workspace: Workspace, sources: Sequence[Source]) -> Queue | None:
     """The newest queue over these sources in which the person has something left to do. Raises `LabelError`."""
     kinds = {source.kind for source in sources}
+    mine = Settled(workspace, sources)
     for one in all_queues(workspace):
         queue = whole_queue(workspace, one.id)
-        left = standing_of(workspace, sources, queue).left
+        left = mine.standing(queue).left
         if any(item.store in kinds for item in left) and _reachable(sources, left):
             return queue
     return None
@@ -234,9 +266,10 @@ def _reachable(sources: Sequence[Source], left: Sequence[QueueItem]) -> bool:
 
 def queue_records(workspace: Workspace, sources: Sequence[Source]) -> Iterator[dict[str, JsonValue]]:
     """The queues as records: id, name, by, at, the person's place, recipe. Raises `LabelError`."""
+    mine = Settled(workspace, sources)
     for one in all_queues(workspace):
         queue = whole_queue(workspace, one.id)
-        place = standing_of(workspace, sources, queue)
+        place = mine.standing(queue)
         yield {
             "id": queue.id,
             "name": queue.name,
@@ -295,7 +328,8 @@ def opened(workspace: Workspace, sources: Sequence[Source], what: str) -> Genera
             return found
         what = "hidden"
     if what in _RECIPES:
-        return (yield from make_queue(workspace, sources, _RECIPES[what]))
+        recipe = replace(_RECIPES[what], seed=len(all_queues(workspace)) + 1)  # not the same calls once more
+        return (yield from make_queue(workspace, sources, recipe, fresh=True))
     if what == DISPUTES:
         return adjudication_queue(workspace, sources)
     if what == WRONG_RULES:

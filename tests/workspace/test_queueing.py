@@ -138,11 +138,18 @@ def test_what_is_opened() -> None:
     first = end_of(opened(desk, desk.found.sources, "resume"))
     assert first.recipe["kind"] == "hidden"
     assert end_of(opened(desk, desk.found.sources, "resume")).id == first.id
+    store = desk.label_store(desk.found.sources[0])
+    calls = {one.call.key: one for one in desk.judged_calls(desk.found.sources[0])}
+    for item in first.items:
+        store.save(desk.make_label(desk.found.sources[0], calls[item.call_key], "context_gap"))
+    with pytest.raises(LabelError, match="no hidden errors to label that you have not labelled"):
+        end_of(opened(desk, desk.found.sources, "resume"))
+    soft = end_of(opened(desk, desk.found.sources, "failed"))
+    assert not {item.call_key for item in soft.items} & {item.call_key for item in first.items}
     assert end_of(opened(desk, desk.found.sources, "all")).id != first.id
     assert end_of(opened(desk, desk.found.sources, first.id)).items == first.items
-    for what in ("disputes", "wrong rules"):
-        with pytest.raises(LabelError, match="agree"):
-            end_of(opened(desk, desk.found.sources, what))
+    with pytest.raises(LabelError, match="people agree"):
+        end_of(opened(desk, desk.found.sources, "disputes"))
 
 
 def failures(desk: Workspace, count: int) -> list[JudgedCall]:
@@ -174,6 +181,8 @@ def test_disagreements_are_settled_and_everybodys_label_stays() -> None:
     }
     with pytest.raises(LabelError, match="people agree"):
         adjudication_queue(desk, [source])
+    with pytest.raises(LabelError, match="detectors and labels agree"):
+        rule_error_queue(workspace(OPENCODE), workspace(OPENCODE).found.sources)
     table.take_in(table.undo())
     assert table.place.left == 1
     assert len(store.of_call(source.kind, one.call.session_id, one.call.key)) == 2

@@ -14,6 +14,7 @@ from textual.binding import Binding
 from textual.events import ScreenResume
 
 from reach_tui.base.clock import now_ms
+from reach_tui.base.errors import ReachError
 from reach_tui.model import Label
 from reach_tui.taxonomy import Category
 from reach_tui.tui.commands import QUEUE, bindings_for
@@ -25,7 +26,7 @@ from reach_tui.tui.screens.queue_choice import ChoosesQueues
 from reach_tui.tui.screens.queue_reading import QueueReading
 from reach_tui.tui.widgets.line_view import Bar, LinesView, LineView
 from reach_tui.workspace import JudgedCall, JudgedSession, Source
-from reach_tui.workspace.queue_desk import UNCODED, Answer, Item
+from reach_tui.workspace.queue_desk import UNCODED, Answer, Desk, Item, Place
 
 Given = list[tuple[JudgedCall, Label]]
 
@@ -78,10 +79,13 @@ class QueueScreen(ChoosesQueues, QueueReading):
     @on(QueueReading.Opened)
     def _is_open(self, message: QueueReading.Opened) -> None:
         self.take_desk(message.desk, message.item)
-        self._notes = message.notes
         if message.desk.role == "adjudicator" or not message.desk.queue.recipe.get("size"):
             self.blind = False  # what others say is what it is about
         self.go(message.desk.place.first())
+
+    @on(QueueReading.Noted)
+    def _noted(self, message: QueueReading.Noted) -> None:
+        self._notes = message.count
 
     # Showing
 
@@ -106,9 +110,8 @@ class QueueScreen(ChoosesQueues, QueueReading):
         self.refresh_bars()
 
     def refresh_bars(self) -> None:
-        """Draw head, codebook and key line anew."""
-        for bar in self.query(Bar):
-            bar.refresh()
+        """Draw the head anew; the codebook is, when its class changes, and the keys never are."""
+        self.query_one("#top", Bar).refresh()
 
     def on_resize(self) -> None:
         self.call_after_refresh(self.redraw, keep_scroll=True)
@@ -126,7 +129,7 @@ class QueueScreen(ChoosesQueues, QueueReading):
     @property
     def hides(self) -> bool:
         """True while verdict and others' labels of the item on screen wait for the person's own."""
-        return self.blind and self.own is None
+        return self.blind and (self.own is None or self.own.category == UNCODED)
 
     def _body(self, width: int) -> list[Line]:
         item, desk = self.item, self.desk
@@ -184,11 +187,26 @@ class QueueScreen(ChoosesQueues, QueueReading):
     @on(ScreenResume)
     def _resumed(self) -> None:
         """Labels may have been given meanwhile, in a session."""
-        if self.desk is not None and self.app.screen is self and self._away:
+        desk = self.desk
+        if desk is not None and self.app.screen is self and self._away:
             self._away = False
-            self.desk.place = self.desk.find_place()
-            self.items.clear()
-            self.want()
+            self.reach.on_label_thread(lambda: self._look_again(desk))
+
+    def _look_again(self, desk: Desk) -> None:
+        try:
+            place = desk.find_place()
+        except ReachError as error:
+            self.app.call_from_thread(self.reach.say, error.line(), severity="error")
+            return
+        self.app.call_from_thread(self._placed, desk, place)
+
+    def _placed(self, desk: Desk, place: Place) -> None:
+        for position in desk.place.pending:
+            place.begin(position)
+        desk.place = place
+        self.items.clear()
+        self.want()
+        self.refresh_bars()
 
     _away = False
 
@@ -458,7 +476,10 @@ class QueueScreen(ChoosesQueues, QueueReading):
 
     def _point_at(self, category_id: str | None) -> None:
         """The codebook shows that class, if it has it."""
-        self.cursor = self.reach.workspace.taxonomy.find(category_id or "") or self.cursor
+        found = self.reach.workspace.taxonomy.find(category_id or "")
+        if found is not None and found is not self.cursor:
+            self.cursor = found
+            self.query_one("#codes", Bar).refresh()
 
     def _move_cursor(self, step: int) -> None:
         classes = self.reach.workspace.taxonomy.categories

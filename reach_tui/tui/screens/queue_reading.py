@@ -35,7 +35,12 @@ class QueueReading(ListScreen):
 
         desk: Desk
         item: Item | None
-        notes: int
+
+    @dataclass
+    class Noted(Message):
+        """How many notes have no class yet."""
+
+        count: int
 
     @dataclass
     class Drawing(Message):
@@ -100,7 +105,8 @@ class QueueReading(ListScreen):
             desk.recall_rate()
             first = desk.place.first()
             found = Desk.load(desk, first) if first is not None else None
-            self.post_message(self.Opened(desk, found, len(notes(self.reach.workspace, self.sources))))
+            self.post_message(self.Opened(desk, found))
+            self.post_message(self.Noted(len(notes(self.reach.workspace, self.sources))))
         except ReachError as error:
             self.post_message(self.Failed(error))
 

@@ -13,6 +13,7 @@ from reach_tui.base.text import scrub_surrogates
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 
 _decoder = msgspec.json.Decoder()
+_TRAILING = "trailing characters"
 
 
 class BadJson(ValueError):
@@ -26,8 +27,9 @@ def loads(raw: bytes | str) -> JsonValue:
     """
     try:
         return _decoder.decode(raw)  # type: ignore[no-any-return]
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
-        pass
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        if _TRAILING in str(error):  # after a value that is sound: nobody reads that
+            raise BadJson(str(error)) from error
     text = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw
     try:
         return _scrubbed(json.loads(text, strict=False))

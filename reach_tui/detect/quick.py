@@ -44,7 +44,7 @@ class Quick:
         text = call.text
         if not text or (self._log and call.exit_code):
             return None
-        if text not in self._harmless and not self._silent(text, call.exit_code):
+        if (len(text) > _SHORT or text not in self._harmless) and not self._silent(text, call.exit_code):
             return None
         arguments = call.arguments
         if not isinstance(arguments, dict):

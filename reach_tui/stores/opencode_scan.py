@@ -7,11 +7,11 @@ Every part is decoded once, to a type that keeps no more than counting asks for;
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from operator import itemgetter, or_
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from operator import attrgetter, or_
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -181,6 +181,14 @@ class _Glance(msgspec.Struct, gc=False, eq=False):
         return call
 
 
+class _Odd(NamedTuple):
+    """A row that must be read more exactly."""
+
+    number: int
+    part: bytes
+    data: bytes | None
+
+
 @dataclass(slots=True)
 class _Page:
     """A session on its way: its messages, and what was found so far."""
@@ -193,13 +201,12 @@ class _Page:
     turns_at: list[int] = field(default_factory=list)
     """The same, once all parts are read; one more for parts whose message is gone."""
     errors: dict[int, str] = field(default_factory=dict)
-    users: set[int] = field(default_factory=set)
-    """The user's messages."""
+    users: set[object] = field(default_factory=set)
+    """Ids of the user's messages."""
     said: dict[int, int] = field(default_factory=dict)
     """Those of them that a person wrote, with how many steps of the person's each makes."""
     unreadable: int = 0
-    found: list[tuple[int, bytes, _Glance | bytes]] = field(default_factory=list)
-    """The message's place, the part's id, and the call, or the row of what must be read more exactly."""
+    found: list[_Glance | _Odd] = field(default_factory=list)
     in_order: bool = True
 
     def place(self, number: int) -> _Place:
@@ -208,43 +215,41 @@ class _Page:
             return self.turns_at[number], None, None
         return self.turns_at[number], self.times[number], self.errors.get(number)
 
-    def add(self, rows: Iterable[tuple[int, object, object, bytes | None]]) -> tuple[int, int]:
-        """The next rows of `part`, their texts as bytes: how many there were, and the number of the last."""
-        numbers, users, found = self.numbers, self.users, self.found
+    def add(self, rows: Sequence[tuple[int, object, object, bytes | None]]) -> None:
+        """The next rows of `part`, their texts as bytes."""
+        session, place, users, found = self.session, self.numbers.get, self.users, self.found
         gone = len(self.times)
-        before, name_before = found[-1][:2] if found else (-1, b"")
-        count = reached = 0
-        for row, message, part, data in rows:  # decoded while it is in the processor's cache
-            count, reached = count + 1, row
-            number = numbers.get(message, gone)
-            data = data or b""
-            call: _Glance | bytes | None
+        before, name_before = (found[-1].number, found[-1].part) if found else (-1, b"")
+        for _, message, part, data in rows:
             try:
-                read = _decode_part(data)
+                read = _decode_part(data or b"")
             except _UNREAD:
-                call = data
-            else:
-                if type(read) is not _PlainPart:
-                    if number in users:
-                        self._hear(number, data)
+                read = None
+            if (plain := type(read) is _PlainPart) is False:
+                if message in users:
+                    self._hear(self.numbers[message], data)
+                if read is not None:
                     continue
-                call = None
+            number = place(message, gone)
             name = part if type(part) is bytes else text_of(part).encode()
-            if call is None:
-                call = _glance(self, number, name, data, read) or data
-            elif number in users:
-                self._hear(number, data)
             if number <= before and (number < before or name < name_before):
                 self.in_order = False
             before, name_before = number, name
-            found.append((number, name, call))
-        return count, reached
+            if plain and _whole(read):
+                state = read.state
+                own = state.metadata
+                code = None if own is None else own.exitCode if own.exit is None else own.exit
+                call = _Glance(
+                    session, name, self, number, data or b"", read.callID or "", read.tool, state.input, state.output, code, 0
+                )
+                found.append(call)
+            else:
+                found.append(_Odd(number, name, data))
 
-    def _hear(self, number: int, data: bytes) -> None:
+    def _hear(self, number: int, data: bytes | None) -> None:
         """A part of a user's message."""
         try:
-            said = bool(_decode_words(data).text.strip())
-            steps = said
+            said = steps = bool(_decode_words(data or b"").text.strip())
         except _UNREAD:
             part = Part("", decode_object(data))
             said, steps = by_user(part), _told_by_user(part)
@@ -255,15 +260,15 @@ class _Page:
         """All of it, in order. The page lets go of the calls, which hold it: the collector does not look at them."""
         found, self.found = self.found, []
         if not self.in_order:
-            found.sort(key=itemgetter(0, 1))
+            found.sort(key=attrgetter("number", "part"))
         turns_at = self.turns_at = self._turns()
         calls: list[Glance] = []
-        for number, name, call in found:
-            if not isinstance(call, bytes):
-                call.turn = turns_at[number]
+        for call in found:
+            if type(call) is _Glance:
+                call.turn = turns_at[call.number]
                 calls.append(call)
                 continue
-            exact = _call(self.session, self.place(number), name, call)
+            exact = _call(self.session, self.place(call.number), call.part, call.data)
             if isinstance(exact, bool):
                 self.unreadable += exact
             else:
@@ -318,15 +323,16 @@ class Scan:
         while self._waiting and left > 0:
             session = self._waiting[-1]
             page = self._pages.setdefault(session, _Page(session))
-            count, row = page.add(connection.execute(_PARTS, (session, self._after, left)))
-            if count < left:
+            rows = connection.execute(_PARTS, (session, self._after, left)).fetchall()
+            page.add(rows)  # after they were read, not meanwhile: what each needs stays in the processor's cache
+            if len(rows) < left:
                 found.append(page.told())
                 del self._pages[session]
                 self._waiting.pop()
                 self._after = _FIRST
             else:
-                self._after = row
-            left -= count
+                self._after = rows[-1][0]
+            left -= len(rows)
         return found
 
 
@@ -339,22 +345,22 @@ def _pages(connection: Connection, ids: Sequence[str]) -> dict[str, _Page]:
         if session != last:
             last = session
             page = pages[text_of(session)] = _Page(text_of(session))
-        number = page.numbers[identifier] = len(page.times)
+        page.numbers[identifier] = len(page.times)
         page.times.append(created)
         try:
             _decode_silent(data or b"")
         except _UNREAD:
-            _tell(page, number, decode_message(0, "", None, data))
+            _tell(page, identifier, decode_message(0, "", None, data))
     return pages
 
 
-def _tell(page: _Page, number: int, message: Message) -> None:
+def _tell(page: _Page, identifier: object, message: Message) -> None:
     """A message that says something about its calls."""
     page.unreadable += message.raw is not None
     if message.role == "user":
-        page.users.add(number)
+        page.users.add(identifier)
     if error := as_text(message.error.get("name")):
-        page.errors[number] = error
+        page.errors[page.numbers[identifier]] = error
 
 
 def _told_by_user(part: Part) -> bool:
@@ -363,14 +369,12 @@ def _told_by_user(part: Part) -> bool:
     return kind is StepKind.USER and bool(text.strip())
 
 
-def _glance(page: _Page, number: int, part: bytes, data: bytes, read: _PlainPart) -> _Glance | None:
-    """The call, None if it must be read more exactly."""
-    tool, state = read.tool, read.state
-    text, own = state.output, state.metadata
-    if tool == _PLACEHOLDER or (tool in SHELLS and text.find("_metadata>", -NOTICE_WITHIN) >= 0):
-        return None
-    code = None if own is None else own.exitCode if own.exit is None else own.exit
-    return _Glance(page.session, part, page, number, data, read.callID or "", tool, state.input, text, code, 0)
+def _whole(read: _PlainPart) -> bool:
+    """False where the call, or a notice in its text, must be read more exactly."""
+    tool = read.tool
+    if tool in SHELLS:
+        return read.state.output.find("_metadata>", -NOTICE_WITHIN) < 0
+    return tool != _PLACEHOLDER
 
 
 def _call(session: str, place: _Place, part: bytes, data: bytes | None) -> ToolCall | bool:

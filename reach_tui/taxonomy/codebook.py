@@ -205,6 +205,14 @@ class Taxonomy:
         below = [path for path, one in self.paths() if any(to.startswith(f"{whole}/") for to in one.maps_to)]
         return tuple(dict.fromkeys((*exact, *wider, *below)))
 
+    def to_failure(self, category: str, subcategory: str | None) -> tuple[str, ...]:
+        """The detectors' classes that a class here corresponds to, as `level1` or `level1/level2`; none if unknown."""
+        if self.id == FAILURE or category == NOT_A_FAILURE:
+            return (f"{category}/{subcategory}" if subcategory else category,)
+        above = self.find(category)
+        below = above.subcategory(subcategory) if above and subcategory else None
+        return (below.maps_to if below else ()) or (above.maps_to if above else ())
+
     def _advice(self, given: str, above: str, allowed: list[str]) -> str:
         former = self.fold(*_parts(above + given))
         listed = "one of " + ", ".join(allowed) if allowed else "it has none"

@@ -53,6 +53,8 @@ class Column:
     width: int = 0
     weight: int = 0
     right: bool = False
+    wraps: bool = False
+    """Goes on in the next line instead of being cut."""
     style: Callable[[Record], str] | None = None
 
 
@@ -100,7 +102,7 @@ def _emit_table(records: Iterator[Record], columns: Sequence[Column], headed: bo
             table.add_column(
                 column.title,
                 width=width,
-                no_wrap=True,
+                no_wrap=not column.wraps,
                 overflow="ellipsis",
                 justify="right" if column.right else "left",
             )

@@ -25,7 +25,7 @@ COLUMNS = (
     Column("level", lambda record: str(record["level"]), width=5),
     Column("where", _place, weight=3),
     Column("check", lambda record: str(record["check"]), width=29),
-    Column("what", _what, weight=6),
+    Column("what", _what, weight=6, wraps=True),
 )
 
 

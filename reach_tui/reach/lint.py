@@ -5,8 +5,9 @@ Two levels: what *fails* is a mistake that costs wrong routes or wrong arguments
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ CHECKS: dict[str, tuple[str, str]] = {
     "parameters.id_pattern": (FAILS, "an identifier has a pattern, format, enum or const"),
     "parameters.undescribed": (FAILS, "a required parameter has a description"),
     "parameters.untyped": (FAILS, "a parameter has a type"),
+    "parameters.keyword": (FAILS, "no keyword of the schema is misspelt: JSON Schema ignores what it does not know"),
     "parameters.open": (NOTE, "parameters that the schema does not name are refused (additionalProperties: false)"),
     "samples.correct": (FAILS, "at least one sample call is a correct one"),
     "samples.counter_example": (FAILS, "at least one sample call belongs to another tool, where there is another"),
@@ -58,6 +60,16 @@ _SNAKE = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
 _FEWEST_WORDS = 3
 _SHAPES = ("pattern", "format", "enum", "const")
 _TYPES = ("type", "enum", "const", "$ref", "anyOf", "oneOf", "allOf")
+
+_KEYWORDS = frozenset(
+    """$anchor $comment $defs $id $ref $schema additionalItems additionalProperties allOf anyOf const contains
+    contentEncoding contentMediaType default definitions dependencies dependentRequired dependentSchemas deprecated
+    description else enum examples exclusiveMaximum exclusiveMinimum format if items maxContains maxItems maxLength
+    maxProperties maximum minContains minItems minLength minProperties minimum multipleOf not oneOf pattern
+    patternProperties prefixItems properties propertyNames readOnly required then title type unevaluatedItems
+    unevaluatedProperties uniqueItems writeOnly""".split()  # noqa: SIM905
+)
+_NEARLY = 0.8  # difflib's likeness from which a word is taken for a misspelt keyword
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +191,9 @@ def _description(tool: ToolSpec, names: set[str]) -> Iterator[_Mistake]:
 
 def _parameters(tool: ToolSpec) -> Iterator[_Mistake]:
     base: _Path = ("params_schema", "properties")
+    yield from _misspelt(("params_schema",), tool.params_schema)
     for name, schema in tool.properties.items():
+        yield from _misspelt((*base, name), schema)
         if not any(key in schema for key in _TYPES):
             yield "parameters.untyped", (*base, name), f"{name} has no type"
         text = schema.get("type") in (None, "string")
@@ -192,6 +206,12 @@ def _parameters(tool: ToolSpec) -> Iterator[_Mistake]:
             yield "parameters.undescribed", ("params_schema", "required"), f"{name} is required and not declared"
     if tool.params_schema.get("additionalProperties") is not False:
         yield "parameters.open", ("params_schema",), "parameters that are not named here are let through"
+
+
+def _misspelt(path: _Path, schema: Mapping[str, Any]) -> Iterator[_Mistake]:
+    for word in schema.keys() - _KEYWORDS:
+        if near := difflib.get_close_matches(word, sorted(_KEYWORDS), 1, _NEARLY):
+            yield "parameters.keyword", (*path, word), f"{word} is ignored: did you mean {near[0]}?"
 
 
 def _samples(tool: ToolSpec, names: set[str]) -> Iterator[_Mistake]:

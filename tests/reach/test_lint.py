@@ -99,6 +99,8 @@ def test_a_sound_tool_has_no_findings() -> None:
         ("parameters.undescribed", prop(type="string", pattern="^[0-9]+$")),
         ("parameters.undescribed", {"params_schema": SOUND["params_schema"] | {"required": ["order_id", "x"]}}),
         ("parameters.untyped", prop(pattern="^[0-9]+$", description="Order number")),
+        ("parameters.keyword", {"params_schema": SOUND["params_schema"] | {"requred": ["order_id"]}}),
+        ("parameters.keyword", prop(type="string", description="Order number", patern="^[0-9]+$", enum=["1"])),
         ("parameters.open", {"params_schema": SOUND["params_schema"] | {"additionalProperties": True}}),
         ("samples.correct", sample(COUNTER)),
         ("samples.counter_example", sample(RIGHT)),

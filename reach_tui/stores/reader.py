@@ -14,7 +14,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 from reach_tui.base.sqlite import Schema
 from reach_tui.model import Glance, Session, Step, StepKind, ToolCall
 
-FIRST_PAGE = 256
+FIRST_PAGE = 128
 """Sessions read in a query of their own, so that a list shows the newest before all the others are read."""
 
 

@@ -12,8 +12,8 @@ from reach_tui.base.errors import ReachError
 from reach_tui.model import Session
 from reach_tui.workspace.sources import Companion, Found, Source, open_each
 
-_FORBEARANCE = 1.0  # seconds
-_FIRST, _MORE = 256, 4096  # sessions given at a time: a screenful soon, then large pieces
+_FORBEARANCE = 10.0  # seconds: longer than a busy machine takes to draw the first frame
+_FIRST, _MORE = 128, 4096  # sessions given at a time: a screenful soon, then large pieces
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Opening:
         return any(isinstance(item, Listed) for item in self._items)
 
     def first(self) -> Listed | ReachError | None:
-        """The first piece, if it is there; the others are read only when somebody iterates (or after a second)."""
+        """The first piece, if it is there; the others are read only when somebody iterates (or after ten seconds)."""
         with self._changed:
             return self._items[0] if self._items else None
 

@@ -170,6 +170,8 @@ def _decision(
     explained = usual == route.decision
     thresholds = changes.thresholds(route.thresholds)
     if changes.reroute is None:
+        if thresholds == route.thresholds:
+            return route, None, explained
         now = decide(route.candidates, thresholds)
         # What did not follow from the scores (a person chose, a rule matched) changes only where the scores do.
         after = replace(route, thresholds=thresholds, decision=route.decision if now == usual else now)

@@ -52,6 +52,8 @@ class ReplayScreen(ReplayedSession):
     speed = 2
     """Index into `SPEEDS`."""
     _playing: Timer | None = None
+    _shown: tuple[list[Line], int] = ([], 0)
+    """The panel's lines, and their width."""
 
     def compose(self) -> ComposeResult:
         yield Bar(id="top")
@@ -96,7 +98,7 @@ class ReplayScreen(ReplayedSession):
     def shown_anew(self) -> None:
         """A replay has been made: marks, flips and panel anew; the cursor stays."""
         steps, flips = self.step_list, self.difference_list
-        first = not steps.steps
+        first, before = not steps.steps, steps.found
         if self.recording is not None:
             steps.steps = self.recording.steps
         if self.course is not None:
@@ -107,7 +109,9 @@ class ReplayScreen(ReplayedSession):
         if first:
             steps.set_count(len(steps.steps))
         else:
-            steps.redraw()
+            numbers = ((index, steps.steps[index].step.number) for index in steps.seen)
+            steps.forget()
+            steps.redraw_lines(index for index, n in numbers if before.get(n) != steps.found.get(n))
         with self.prevent(LineList.Highlighted):
             follow, flips.follow = flips.follow, None
             flips.set_count(len(flips.found))
@@ -124,7 +128,19 @@ class ReplayScreen(ReplayedSession):
         """The panel at the cursor."""
         scene = self.scene()
         view, glyphs = self.query_one("#inspector", LinesView), self.reach.glyphs
-        view.show(lambda width: scene_lines(scene, width, glyphs) if scene is not None else [], keep_scroll=True)
+        width = view.line_width
+        lines = scene_lines(scene, width, glyphs) if scene is not None else []
+        if (lines, width) != self._shown:
+            self._shown = (lines, width)
+
+            def build(wanted: int) -> list[Line]:
+                return lines if wanted == width or scene is None else scene_lines(scene, wanted, glyphs)
+
+            view.show(build, keep_scroll=True)
+
+    def show_settings(self) -> None:
+        """Draw the settings anew."""
+        self.query_one("#top", Bar).refresh()
 
     def scene(self) -> Scene | None:
         """Everything that is known at the cursor; None before the first replay."""
@@ -327,7 +343,7 @@ class ReplayScreen(ReplayedSession):
         if self.course is None:
             return [[(self.reach.glyphs.rule * width, "rule")]]
         course = self.course
-        state = "replaying …" if self.busy else self.status
+        state = "replaying …" if self.slow else self.status
         return [head_line(course.counts, course.replayed.decisions, state, width, self.reach.glyphs)]
 
     def _bottom(self, width: int) -> list[Line]:

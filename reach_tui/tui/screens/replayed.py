@@ -30,6 +30,8 @@ _REST = 0.03
 """Seconds that the cursor must rest before files are looked up."""
 _POLL = 1.0
 _TELL = 0.2
+_AT_ONCE = 0.06  # a replay that takes less is drawn in one frame with the setting that was turned
+_PATIENCE = 0.25  # one that takes longer says so
 
 
 class _Stopped(Exception):
@@ -86,7 +88,8 @@ class ReplayedSession(ListScreen):
         self.course: Course | None = None
         self.usual = Thresholds()
         """In force where nothing is changed."""
-        self.busy = False
+        self.busy = self.slow = False
+        """A replay is being made; it takes long enough to say so."""
         self.status = ""
         self._good = UNCHANGED
         self._replay: Replay | None = None
@@ -94,6 +97,7 @@ class ReplayedSession(ListScreen):
         self._held: HeldFiles | None = None
         self._files: dict[int, list[FileState]] = {}
         self._rest: Timer | None = None
+        self._patience: Timer | None = None
 
     @property
     def step_list(self) -> ReplaySteps:
@@ -106,6 +110,10 @@ class ReplayedSession(ListScreen):
 
     def show_scene(self) -> None:
         """Show the panel anew."""
+        raise NotImplementedError  # the screen does
+
+    def show_settings(self) -> None:
+        """Draw the settings anew."""
         raise NotImplementedError  # the screen does
 
     def refresh_bars(self) -> None:
@@ -134,9 +142,29 @@ class ReplayedSession(ListScreen):
 
     def begin(self) -> None:
         """Read the session, replay it as it is, and watch the registry's folder from then on."""
-        self.busy = True
-        self._run()
+        self._start()
         self.set_interval(_POLL, self._poll_soon)
+
+    def _start(self) -> None:
+        self.busy = True
+        if self._patience is None:
+            self._patience = self.set_timer(_PATIENCE, self._takes_long)
+            self.set_timer(_AT_ONCE, self._show_if_busy)
+        self._run()
+
+    def _show_if_busy(self) -> None:
+        if self.busy:
+            self.show_settings()
+
+    def _takes_long(self) -> None:
+        self.slow = self.busy
+        self.refresh_bars()
+
+    def _over(self) -> None:
+        self.busy = self.slow = False
+        if self._patience is not None:
+            self._patience.stop()
+            self._patience = None
 
     def stop(self) -> None:
         """End what is still being done."""
@@ -149,10 +177,10 @@ class ReplayedSession(ListScreen):
         if settings == self.settings:
             return
         self.settings, self.status = settings, ""
-        self.refresh_bars()
-        if not self.busy:
-            self.busy = True
-            self._run()
+        if self.busy:
+            self.show_settings()
+        else:
+            self._start()
 
     @work(thread=True, group="replay", description="replay", exit_on_error=False)
     def _run(self) -> None:
@@ -207,15 +235,15 @@ class ReplayedSession(ListScreen):
             self.step_list.waiting = message.error.line()
         elif not newer:  # what cannot be used is put back
             self.settings = self._good
-        self.busy = newer
+        self._over()
         if newer:
-            self._run()
+            self._start()
         self.shown_anew()
 
     def _next(self, done: ReplaySettings) -> None:
-        self.busy = self.settings != done
-        if self.busy:
-            self._run()
+        self._over()
+        if self.settings != done:
+            self._start()
 
     # The registry's folder
 
@@ -245,8 +273,7 @@ class ReplayedSession(ListScreen):
             status = f"registry: {message.problems[0]}; the last good version counts"
         self.set_status(status or "registry: all files are good again")
         if message.changed and not self.busy:
-            self.busy = True
-            self._run()
+            self._start()
 
     # Files
 

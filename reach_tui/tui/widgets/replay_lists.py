@@ -25,6 +25,10 @@ class ReplaySteps(LineList):
         """What differs, by step number."""
         self.waiting = ""
 
+    def forget(self) -> None:
+        """Draw lines anew when they are next seen; what is on screen stays until it is asked for."""
+        self._strips.clear()
+
     def line_at(self, index: int, width: int) -> Line:
         step = self.steps[index]
         return marked_step_line(

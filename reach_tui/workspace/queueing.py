@@ -247,21 +247,26 @@ def standing_of(workspace: Workspace, sources: Sequence[Source], queue: Queue) -
     return Settled(workspace, sources).standing(queue)
 
 
-def unfinished(workspace: Workspace, sources: Sequence[Source]) -> Queue | None:
-    """The newest queue over these sources in which the person has something left to do. Raises `LabelError`."""
-    kinds = {source.kind for source in sources}
+def to_go_on_with(workspace: Workspace, sources: Sequence[Source]) -> Queue | None:
+    """The newest queue over these sources in which the person has something left to do, else the newest of all.
+
+    Raises `LabelError`, `StoreError`.
+    """
     mine = Settled(workspace, sources)
+    finished = None
     for one in all_queues(workspace):
         queue = whole_queue(workspace, one.id)
         left = mine.standing(queue).left
-        if any(item.store in kinds for item in left) and _reachable(sources, left):
+        if left and _reachable(sources, left):
             return queue
-    return None
+        if finished is None and not left and _reachable(sources, queue.items):
+            finished = queue
+    return finished
 
 
-def _reachable(sources: Sequence[Source], left: Sequence[QueueItem]) -> bool:
-    """True if the sources have one of the first items left: else the queue is over other traces."""
-    return any(source_of(sources, one.store, one.session_id, one.source) for one in left[:3])
+def _reachable(sources: Sequence[Source], items: Sequence[QueueItem]) -> bool:
+    """True if the sources have one of the first items: else the queue is over other traces."""
+    return any(source_of(sources, one.store, one.session_id, one.source) for one in items[:3])
 
 
 def queue_records(workspace: Workspace, sources: Sequence[Source]) -> Iterator[dict[str, JsonValue]]:
@@ -318,12 +323,12 @@ _RECIPES = {
 
 
 def opened(workspace: Workspace, sources: Sequence[Source], what: str) -> Generator[Progress, None, Queue]:
-    """The queue to work on: `resume` (or a new one of hidden errors), a kind to draw, disagreements, or a queue's id.
+    """The queue to work on: `resume` (a new one only if there is none), a kind to draw, disagreements, a queue's id.
 
     Raises `LabelError`, `StoreError`.
     """
     if what == RESUME:
-        found = unfinished(workspace, sources)
+        found = to_go_on_with(workspace, sources)
         if found is not None:
             return found
         what = "hidden"

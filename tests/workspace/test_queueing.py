@@ -32,7 +32,7 @@ from reach_tui.workspace.queueing import (
     rule_error_queue,
     standing_of,
     step_back,
-    unfinished,
+    to_go_on_with,
     whole_queue,
 )
 from tests.workspace.test_importing import DATA
@@ -113,7 +113,7 @@ def test_each_person_has_a_place_and_the_newest_unfinished_queue_is_found() -> N
     desk = workspace()
     old, new = queue_of(desk, size=3), queue_of(desk, size=2, kind="failed")
     sources = desk.found.sources
-    assert (found := unfinished(desk, sources)) is not None
+    assert (found := to_go_on_with(desk, sources)) is not None
     assert found.id == new.id
     table = Desk(desk, sources, new)
     for position in (1, 2):
@@ -123,13 +123,13 @@ def test_each_person_has_a_place_and_the_newest_unfinished_queue_is_found() -> N
         assert answer.error is None
         table.take_in(answer)
     assert table.place.first() is None
-    assert (found := unfinished(desk, sources)) is not None
+    assert (found := to_go_on_with(desk, sources)) is not None
     assert found.id == old.id
     assert {record["id"]: record["done"] for record in queue_records(desk, sources)}[new.id] == 2
     ann = workspace(by="ann")
     assert standing_of(ann, ann.found.sources, new).done == 0
     elsewhere = workspace(OPENCODE)
-    assert unfinished(elsewhere, elsewhere.found.sources) is None
+    assert to_go_on_with(elsewhere, elsewhere.found.sources) is None
     assert [one.id for one in all_queues(elsewhere)] == [new.id, old.id]
 
 
@@ -142,8 +142,9 @@ def test_what_is_opened() -> None:
     calls = {one.call.key: one for one in desk.judged_calls(desk.found.sources[0])}
     for item in first.items:
         store.save(desk.make_label(desk.found.sources[0], calls[item.call_key], "context_gap"))
+    assert end_of(opened(desk, desk.found.sources, "resume")).id == first.id, "finished, and still the one to undo in"
     with pytest.raises(LabelError, match="no hidden errors to label that you have not labelled"):
-        end_of(opened(desk, desk.found.sources, "resume"))
+        end_of(opened(desk, desk.found.sources, "hidden"))
     soft = end_of(opened(desk, desk.found.sources, "failed"))
     assert not {item.call_key for item in soft.items} & {item.call_key for item in first.items}
     assert end_of(opened(desk, desk.found.sources, "all")).id != first.id

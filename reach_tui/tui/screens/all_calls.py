@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import on, work
-from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.containers import Horizontal
 from textual.message import Message
 from textual.timer import Timer
 from textual.worker import get_current_worker
@@ -18,11 +16,12 @@ from reach_tui.base.errors import ReachError
 from reach_tui.tui.call_lines import CallLine, draw, line_of
 from reach_tui.tui.call_pages import CallPages, View
 from reach_tui.tui.commands import ALL_CALLS, bindings_for
-from reach_tui.tui.lines import Line, padded, spread
+from reach_tui.tui.lines import Line
 from reach_tui.tui.rows import title_of
+from reach_tui.tui.screens.base import FramedScreen
 from reach_tui.tui.screens.call_opening import OpensCalls
 from reach_tui.tui.screens.counted import CountedSessions
-from reach_tui.tui.widgets.line_view import Bar, LineList
+from reach_tui.tui.widgets.line_view import LineList
 
 _AGAIN_SECONDS = 1.0
 _VIEWS = tuple(View)
@@ -53,7 +52,7 @@ class EveryCall(LineList):
         return [(f"  {self.advice}", "dim")] if index == 1 else []
 
 
-class AllCallsScreen(OpensCalls):
+class AllCallsScreen(OpensCalls, FramedScreen):
     """All calls, newest session first."""
 
     commands_of = ALL_CALLS
@@ -78,15 +77,10 @@ class AllCallsScreen(OpensCalls):
         self._left = False
         self._timer: Timer | None = None
 
-    def compose(self) -> ComposeResult:
-        yield Bar(id="top")
-        yield EveryCall()
-        yield Horizontal(id="filter-line")
-        yield Bar(id="bottom")
+    def make_list(self) -> EveryCall:
+        return EveryCall()
 
-    def on_mount(self) -> None:
-        self.query_one("#top", Bar).show(self._top)
-        self.query_one("#bottom", Bar).show(self._bottom)
+    def begin(self) -> None:
         rows = self.call_list
         rows.focus()
         rows.saw = self._ask
@@ -123,7 +117,7 @@ class AllCallsScreen(OpensCalls):
             rows.top = row - beside
             rows.cursor = row
         self._ask()
-        self._refresh_bars()
+        self.refresh_bars()
 
     # Reading what is seen
 
@@ -166,10 +160,6 @@ class AllCallsScreen(OpensCalls):
 
     # Keys
 
-    @on(LineList.Chosen)
-    def _clicked(self) -> None:
-        self.action_open()
-
     def action_open(self) -> None:
         rows = self.call_list
         one = rows.pages.line(rows.cursor) if rows.count else None
@@ -186,17 +176,10 @@ class AllCallsScreen(OpensCalls):
 
     # Bars
 
-    def _refresh_bars(self) -> None:
-        for bar in self.query(Bar):
-            bar.refresh()
-
-    def _top(self, width: int) -> list[Line]:
+    def head(self, width: int) -> tuple[Line, Line]:
         progress = self._sessions.progress
         count = self.call_list.count
         more = "" if progress.counted >= progress.sessions else f" · {progress.counted / progress.sessions:.0%} counted"
         right: Line = [(f"{count:,} calls{more} ", "dim")]
         left: Line = [(f" {self._view.value}", "title"), ("  newest session first", "dim")]
-        return [spread(left, right, width), [(self.reach.glyphs.rule * width, "rule")]]
-
-    def _bottom(self, width: int) -> list[Line]:
-        return [[(self.reach.glyphs.rule * width, "rule")], padded([(" ", "text"), *self.key_line(width - 2)], width)]
+        return left, right

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Horizontal
 from textual.css.query import NoMatches
 from textual.screen import Screen
 
 from reach_tui.tui.commands import commands_for, shown_keys
-from reach_tui.tui.lines import Line, width_of
+from reach_tui.tui.lines import Line, padded, spread, width_of
 from reach_tui.tui.widgets.line_view import Bar, LineList, LineView
 
 if TYPE_CHECKING:
@@ -151,3 +154,50 @@ class ListScreen(Screen[None]):
             if command.footer and event.text in (command.footer, shown_keys(keys)):
                 self.call_later(self.run_action, command.action_name)
                 return
+
+
+class FramedScreen(ListScreen):
+    """One list between a title and the keys."""
+
+    def make_list(self) -> LineList:
+        """The list."""
+        raise NotImplementedError  # the screen does
+
+    def begin(self) -> None:
+        """Once everything is mounted: start reading."""
+        raise NotImplementedError  # the screen does
+
+    def head(self, width: int) -> tuple[Line, Line]:
+        """What stands at the left and at the right of the first line."""
+        raise NotImplementedError  # the screen does
+
+    def action_open(self) -> None:
+        """Open the row under the cursor."""
+        raise NotImplementedError  # the screen does
+
+    def compose(self) -> ComposeResult:
+        yield Bar(id="top")
+        yield self.make_list()
+        yield Horizontal(id="filter-line")
+        yield Bar(id="bottom")
+
+    def on_mount(self) -> None:
+        self.query_one("#top", Bar).show(self._top)
+        self.query_one("#bottom", Bar).show(self._bottom)
+        self.line_list.focus()
+        self.begin()
+
+    def refresh_bars(self) -> None:
+        """Draw the lines around the list anew."""
+        for bar in self.query(Bar):
+            bar.refresh()
+
+    @on(LineList.Chosen)
+    def _clicked(self) -> None:
+        self.action_open()
+
+    def _top(self, width: int) -> list[Line]:
+        return [spread(*self.head(width), width), [(self.reach.glyphs.rule * width, "rule")]]
+
+    def _bottom(self, width: int) -> list[Line]:
+        return [[(self.reach.glyphs.rule * width, "rule")], padded([(" ", "text"), *self.key_line(width - 2)], width)]

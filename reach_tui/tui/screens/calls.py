@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import on, work
-from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.containers import Horizontal
 from textual.message import Message
 from textual.worker import get_current_worker
 
@@ -16,9 +14,10 @@ from reach_tui.base.errors import ReachError
 from reach_tui.base.text import one_line
 from reach_tui.tui.call_lines import CallLine, draw, line_of
 from reach_tui.tui.commands import CALLS, bindings_for
-from reach_tui.tui.lines import Line, padded, spread
+from reach_tui.tui.lines import Line
+from reach_tui.tui.screens.base import FramedScreen
 from reach_tui.tui.screens.call_opening import OpensCalls
-from reach_tui.tui.widgets.line_view import Bar, LineList
+from reach_tui.tui.widgets.line_view import LineList
 from reach_tui.workspace import Source
 from reach_tui.workspace.finding import CallQuery, matching
 from reach_tui.workspace.reporting import Selection
@@ -43,7 +42,7 @@ class CallList(LineList):
         return draw(one, width, self.app.glyphs, self.app.now(), one.source.name, cursor=index == self.cursor)
 
 
-class CallsScreen(OpensCalls):
+class CallsScreen(OpensCalls, FramedScreen):
     """A list of calls, filled while they are found."""
 
     commands_of = CALLS
@@ -65,15 +64,10 @@ class CallsScreen(OpensCalls):
         self._selection = selection
         self.complete = False
 
-    def compose(self) -> ComposeResult:
-        yield Bar(id="top")
-        yield CallList()
-        yield Horizontal(id="filter-line")
-        yield Bar(id="bottom")
+    def make_list(self) -> CallList:
+        return CallList()
 
-    def on_mount(self) -> None:
-        self.query_one("#top", Bar).show(self._top)
-        self.query_one("#bottom", Bar).show(self._bottom)
+    def begin(self) -> None:
         self.call_list.focus()
         self._find()
 
@@ -105,12 +99,7 @@ class CallsScreen(OpensCalls):
         self.call_list.calls += message.calls
         self.complete = message.last
         self.call_list.set_count(len(self.call_list.calls))
-        for bar in self.query(Bar):
-            bar.refresh()
-
-    @on(LineList.Chosen)
-    def _clicked(self) -> None:
-        self.action_open()
+        self.refresh_bars()
 
     def action_open(self) -> None:
         rows = self.call_list
@@ -121,15 +110,9 @@ class CallsScreen(OpensCalls):
         self.workers.cancel_group(self, "find")
         self.app.pop_screen()
 
-    def _top(self, width: int) -> list[Line]:
+    def head(self, width: int) -> tuple[Line, Line]:
         count = len(self.call_list.calls)
         more = "" if self.complete else " …"
         limit = f" (the first {MOST:,})" if count >= MOST else ""
         right: Line = [(f"{count:,} calls{limit}{more} ", "dim")]
-        return [
-            spread([(f" {one_line(self._about)}", "title")], right, width),
-            [(self.reach.glyphs.rule * width, "rule")],
-        ]
-
-    def _bottom(self, width: int) -> list[Line]:
-        return [[(self.reach.glyphs.rule * width, "rule")], padded([(" ", "text"), *self.key_line(width - 2)], width)]
+        return [(f" {one_line(self._about)}", "title")], right

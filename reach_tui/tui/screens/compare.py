@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from textual import on, work
-from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.containers import Horizontal
 from textual.message import Message
 from textual.worker import Worker, get_current_worker
 
@@ -18,11 +16,11 @@ from reach_tui.base.errors import ReachError
 from reach_tui.report.compare import Comparison
 from reach_tui.report.model import Report
 from reach_tui.tui.commands import COMPARE, bindings_for
-from reach_tui.tui.lines import Line, padded, spread
+from reach_tui.tui.lines import Line
 from reach_tui.tui.report_rows import comparison_rows
+from reach_tui.tui.screens.base import FramedScreen
 from reach_tui.tui.screens.report import ReportList
 from reach_tui.tui.screens.report_actions import ReportActions
-from reach_tui.tui.widgets.line_view import Bar, LineList
 from reach_tui.workspace.comparing import Compared, Side, Sides, compared
 
 _TELL_SECONDS = 0.2
@@ -32,7 +30,7 @@ class _Stopped(Exception):
     """The person has left."""
 
 
-class CompareScreen(ReportActions):
+class CompareScreen(ReportActions, FramedScreen):
     """Two sides, counted and held side by side."""
 
     commands_of = COMPARE
@@ -64,15 +62,10 @@ class CompareScreen(ReportActions):
         """The report on what came after, with the comparison."""
         return (self.found.after, self.found.comparison) if self.found is not None else None
 
-    def compose(self) -> ComposeResult:
-        yield Bar(id="top")
-        yield ReportList()
-        yield Horizontal(id="filter-line")
-        yield Bar(id="bottom")
+    def make_list(self) -> ReportList:
+        return ReportList()
 
-    def on_mount(self) -> None:
-        self.query_one("#top", Bar).show(self._top)
-        self.query_one("#bottom", Bar).show(self._bottom)
+    def begin(self) -> None:
         self.report_list.waiting = "reading …  Escape stops"
         self.report_list.focus()
         self._compare()
@@ -111,12 +104,7 @@ class CompareScreen(ReportActions):
             self.reach.say(problem.line(), severity="warning")
         rows.rows = comparison_rows(self.found, rows.line_width)
         rows.set_count(len(rows.rows))
-        for bar in self.query(Bar):
-            bar.refresh()
-
-    @on(LineList.Chosen)
-    def _clicked(self) -> None:
-        self.action_open()
+        self.refresh_bars()
 
     def action_open(self) -> None:
         rows = self.report_list
@@ -130,15 +118,12 @@ class CompareScreen(ReportActions):
         self.workers.cancel_group(self, "compare")
         self.app.pop_screen()
 
-    def _top(self, width: int) -> list[Line]:
+    def head(self, width: int) -> tuple[Line, Line]:
         before = self._sides.before
         name = before.name if isinstance(before, Path) else ", ".join(one.name for one in before.sources[:2])
         right: Line = [("Enter shows the calls after ", "dim")] if width >= 100 else []
         left: Line = [(" before and after", "title"), (f"  against {name}", "dim")]
-        return [spread(left, right, width), [(self.reach.glyphs.rule * width, "rule")]]
-
-    def _bottom(self, width: int) -> list[Line]:
-        return [[(self.reach.glyphs.rule * width, "rule")], padded([(" ", "text"), *self.key_line(width - 2)], width)]
+        return left, right
 
 
 class _Watch:

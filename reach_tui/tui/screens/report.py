@@ -7,9 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
-from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.containers import Horizontal
 from textual.message import Message
 from textual.worker import get_current_worker
 
@@ -18,10 +16,11 @@ from reach_tui.report.compare import Comparison
 from reach_tui.report.model import Report
 from reach_tui.report.tables import headline
 from reach_tui.tui.commands import REPORT, bindings_for
-from reach_tui.tui.lines import Line, padded, spread
+from reach_tui.tui.lines import Line
 from reach_tui.tui.report_rows import ReportRow, report_rows
+from reach_tui.tui.screens.base import FramedScreen
 from reach_tui.tui.screens.report_actions import ReportActions
-from reach_tui.tui.widgets.line_view import Bar, LineList
+from reach_tui.tui.widgets.line_view import LineList
 from reach_tui.workspace import Source
 from reach_tui.workspace.comparing import Side
 from reach_tui.workspace.reporting import Collector, Selection
@@ -49,7 +48,7 @@ class ReportList(LineList):
         return [(f"  {self.waiting}", "dim")] if index == 1 else []
 
 
-class ReportScreen(ReportActions):
+class ReportScreen(ReportActions, FramedScreen):
     """Rates, classes, guards, causes, loops and data health of the open traces."""
 
     commands_of = REPORT
@@ -92,15 +91,10 @@ class ReportScreen(ReportActions):
         self.count_soft = False
         """True once the person has switched the soft signals on."""
 
-    def compose(self) -> ComposeResult:
-        yield Bar(id="top")
-        yield ReportList()
-        yield Horizontal(id="filter-line")
-        yield Bar(id="bottom")
+    def make_list(self) -> ReportList:
+        return ReportList()
 
-    def on_mount(self) -> None:
-        self.query_one("#top", Bar).show(self._top)
-        self.query_one("#bottom", Bar).show(self._bottom)
+    def begin(self) -> None:
         self.report_list.waiting = "reading …  Escape stops"
         self.report_list.focus()
         self._collect()
@@ -140,17 +134,13 @@ class ReportScreen(ReportActions):
         for problem in message.problems[:3]:
             self.reach.say(problem.line(), severity="warning")
         self._lay_out()
-        self._refresh_bars()
+        self.refresh_bars()
 
     def _lay_out(self) -> None:
         if self.report is not None:
             rows = self.report_list
             rows.rows = report_rows(self.report, rows.line_width, self.reach.glyphs, soft=self.count_soft)
             rows.set_count(len(rows.rows))
-
-    @on(LineList.Chosen)
-    def _clicked(self) -> None:
-        self.action_open()
 
     def action_open(self) -> None:
         rows = self.report_list
@@ -196,7 +186,7 @@ class ReportScreen(ReportActions):
         else:
             shown = None if self.report.inferred is not None else self._inferred
             self._show_inferred(shown)
-        self._refresh_bars()
+        self.refresh_bars()
 
     @work(thread=True, group="report", description="inferred", exit_on_error=False)
     def _infer(self) -> None:
@@ -221,7 +211,7 @@ class ReportScreen(ReportActions):
     @on(Inferring)
     def _inferring(self, message: Inferring) -> None:
         self._status = f"{message.sessions:,} sessions inferred …  Escape stops"
-        self._refresh_bars()
+        self.refresh_bars()
 
     @on(Inferred)
     def _now_inferred(self, message: Inferred) -> None:
@@ -229,7 +219,7 @@ class ReportScreen(ReportActions):
         for problem in message.problems[:3]:
             self.reach.say(problem.line(), severity="warning")
         self._show_inferred(message.rows)
-        self._refresh_bars()
+        self.refresh_bars()
 
     def _show_inferred(self, rows: InferredRows | None) -> None:
         if self.report is None:
@@ -265,20 +255,16 @@ class ReportScreen(ReportActions):
 
         self.app.push_screen(SuggestionsScreen(self._sources))
 
-    def _refresh_bars(self) -> None:
-        for bar in self.query(Bar):
-            bar.refresh()
-
     def action_back(self) -> None:
         if self._status:  # the first Escape stops inferring
             self.workers.cancel_group(self, "report")
             self._status = ""
-            self._refresh_bars()
+            self.refresh_bars()
             return
         self.workers.cancel_group(self, "report")
         self.app.pop_screen()
 
-    def _top(self, width: int) -> list[Line]:
+    def head(self, width: int) -> tuple[Line, Line]:
         text = headline(self.report.scope) if self.report is not None else "report"
         right: Line = (
             [(f"{self._status} ", "key")]
@@ -287,7 +273,4 @@ class ReportScreen(ReportActions):
             if width >= 140
             else []
         )
-        return [spread([(f" {text}", "title")], right, width), [(self.reach.glyphs.rule * width, "rule")]]
-
-    def _bottom(self, width: int) -> list[Line]:
-        return [[(self.reach.glyphs.rule * width, "rule")], padded([(" ", "text"), *self.key_line(width - 2)], width)]
+        return [(f" {text}", "title")], right

@@ -17,8 +17,9 @@ from textual.worker import Worker, get_current_worker
 from reach_tui.base.errors import ReachError
 from reach_tui.tui.call_lines import HitLine, draw_hit, line_of
 from reach_tui.tui.commands import SEARCH, bindings_for
-from reach_tui.tui.lines import Line, padded, spread, wrap
+from reach_tui.tui.lines import Line, wrap
 from reach_tui.tui.overview import seconds_left
+from reach_tui.tui.screens.base import FramedScreen
 from reach_tui.tui.screens.call_opening import OpensCalls
 from reach_tui.tui.widgets.line_view import Bar, LineList
 from reach_tui.workspace import JudgedCall, Source
@@ -76,7 +77,7 @@ class _Stopped(Exception):
     """The person has stopped the search, or looks for something else."""
 
 
-class SearchScreen(OpensCalls):
+class SearchScreen(OpensCalls, FramedScreen):
     """Words, and the calls that hold them, as they are found."""
 
     commands_of = SEARCH
@@ -101,6 +102,9 @@ class SearchScreen(OpensCalls):
         self._state = ""
         self._typing: Timer | None = None
 
+    def make_list(self) -> HitList:
+        return HitList()
+
     def compose(self) -> ComposeResult:
         from textual.widgets import Input
 
@@ -109,13 +113,11 @@ class SearchScreen(OpensCalls):
             entry = Input(placeholder="words in arguments and results", classes="reach-input", max_length=1000)
             entry.cursor_blink = False
             yield entry
-        yield HitList()
+        yield self.make_list()
         yield Horizontal(id="filter-line")
         yield Bar(id="bottom")
 
-    def on_mount(self) -> None:
-        self.query_one("#top", Bar).show(self._top)
-        self.query_one("#bottom", Bar).show(self._bottom)
+    def begin(self) -> None:
         self._entry.focus()
 
     @property
@@ -161,7 +163,7 @@ class SearchScreen(OpensCalls):
         self.running, self._state = bool(words), ""
         if words:
             self._search(self._number, words)
-        self._refresh_bars()
+        self.refresh_bars()
 
     # Searching
 
@@ -207,7 +209,7 @@ class SearchScreen(OpensCalls):
             hits.set_count_unseen(len(hits.hits))
         elif message.hits or message.last:
             hits.set_count(len(hits.hits))
-        self._refresh_bars()
+        self.refresh_bars()
 
     def _progress(self, reading: Reading) -> str:
         share = reading.read / reading.of
@@ -231,10 +233,6 @@ class SearchScreen(OpensCalls):
         else:
             super().action_down()
 
-    @on(LineList.Chosen)
-    def _clicked(self) -> None:
-        self.action_open()
-
     def action_open(self) -> None:
         rows = self.hit_list
         if rows.hits:
@@ -248,18 +246,13 @@ class SearchScreen(OpensCalls):
             self._state = f"stopped · {self._state}" if self._state else "stopped"
             self.hit_list.advice = ("Stopped: nothing found so far.",)
             self.hit_list.redraw()
-            self._refresh_bars()
+            self.refresh_bars()
         else:
             self.app.pop_screen()
 
     # Bars
 
-    def _refresh_bars(self) -> None:
-        for bar in self.query(Bar):
-            bar.refresh()
-
-    def _top(self, width: int) -> list[Line]:
-        glyphs = self.reach.glyphs
+    def head(self, width: int) -> tuple[Line, Line]:
         count = len(self.hit_list.hits)
         text = f"{count:,} hit{'' if count == 1 else 's'}" if self.words else ""
         if self.running:
@@ -269,10 +262,7 @@ class SearchScreen(OpensCalls):
         names = ", ".join(source.name for source in self._sources[:3])
         more = f" +{len(self._sources) - 3}" if len(self._sources) > 3 else ""
         left: Line = [(" search", "title"), (f"  {names}{more}", "dim")]
-        return [spread(left, [(f"{text} ", "dim")], width), [(glyphs.rule * width, "rule")]]
-
-    def _bottom(self, width: int) -> list[Line]:
-        return [[(self.reach.glyphs.rule * width, "rule")], padded([(" ", "text"), *self.key_line(width - 2)], width)]
+        return left, [(f"{text} ", "dim")]
 
 
 class _Reporter:

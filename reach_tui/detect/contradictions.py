@@ -64,7 +64,7 @@ def find(family: str, tool: str, arguments: JsonValue, text: str, start: int, va
     if not isinstance(arguments, Mapping):
         return None
     if isinstance(value, dict):
-        return _other_id(tool, arguments, text, value)
+        return other_id(tool, arguments, text, value)
     check = CHECKS.get(family)
     return check(arguments, text[start : start + HEAD], start) if check else None
 
@@ -194,9 +194,10 @@ def _sign_in(arguments: Mapping[str, JsonValue], head: str, start: int) -> Contr
     )
 
 
-def _other_id(
-    tool: str, arguments: Mapping[str, JsonValue], text: str, value: dict[str, JsonValue]
-) -> Contradiction | None:
+def other_id(tool: str, arguments: JsonValue, text: str, value: JsonValue) -> Contradiction | None:
+    """One thing was asked for by its id, and the JSON object that came is about another."""
+    if not isinstance(arguments, Mapping) or not isinstance(value, dict):
+        return None
     if not _ONE.match(tool.rsplit("__", 1)[-1].rsplit(".", 1)[-1]):
         return None
     ids = [name for name in arguments if name.lower().endswith("id")]

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from reach_tui.base.jsonio import JsonValue
 from reach_tui.detect import contradictions
-from reach_tui.detect.envelope import parse
+from reach_tui.detect.envelope import examine, parse
 from reach_tui.detect.matcher import Matcher, windowed
 from reach_tui.detect.rules import Family, When
 from reach_tui.detect.wrappers import unwrap, wrapped
@@ -44,7 +44,7 @@ class Quick:
         text = call.text
         if not text or (self._log and call.exit_code):
             return None
-        if (len(text) > _SHORT or text not in self._harmless) and not self._silent(text, call.exit_code):
+        if (len(text) > _SHORT or text not in self._harmless) and not self._silent(text, call):
             return None
         arguments = call.arguments
         if not isinstance(arguments, dict):
@@ -56,7 +56,7 @@ class Quick:
             return None
         return self._verdict
 
-    def _silent(self, text: str, exit_code: int | None) -> bool:
+    def _silent(self, text: str, call: Glance) -> bool:
         """False if something in the text may speak against the call."""
         log, end = self._log, len(text)
         if text[0].isspace():
@@ -64,14 +64,19 @@ class Quick:
         taken_off = wrapped(text, log)
         if taken_off:
             body = unwrap(text, log)
-            if body.start or body.timed_out or (body.exit_code and exit_code is None):
+            if body.start or body.timed_out or (body.exit_code and call.exit_code is None):
                 return False
             end = body.end
-        if text.startswith(_JSON) and (taken_off or parse(text) is not None):
-            return False
+        value = None
+        if text.startswith(_JSON):
+            if taken_off:
+                return False
+            value = parse(text)
+            if examine(value) is not None or contradictions.other_id(call.tool, call.arguments, text, value):
+                return False
         if self._matches(windowed(text, end, self._nature)):
             return False
-        if end <= _SHORT and not taken_off:
+        if end <= _SHORT and not taken_off and value is None:
             if len(self._harmless) >= _KEPT:
                 self._harmless.clear()
             self._harmless.add(text)

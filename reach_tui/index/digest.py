@@ -5,8 +5,9 @@ Pure and small: any process may make digests and send them to the one that write
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple, Protocol, cast
 
 import msgspec
 
@@ -16,7 +17,9 @@ from reach_tui.analyze.pairs import Pair, Wanted, originals
 from reach_tui.analyze.tally import Tally, of_session
 from reach_tui.index import figures
 from reach_tui.model import Glance, Session, Step, StepKind, Verdict
-from reach_tui.stores.reader import Reader, Scanned
+from reach_tui.stores.reader import Reader, Scanned, Told
+
+_BATCH = 2000  # calls read before they are judged
 
 
 class Judge(Protocol):
@@ -93,9 +96,9 @@ def judged(reader: Reader, engine: Judge, sessions: Sequence[Session]) -> Iterat
     judge = engine.judge
     if isinstance(reader, Scanned):
         by_id = {session.id: session for session in sessions}
-        for told in reader.scan([*by_id]):
-            calls: list[Pair] = [(call, judge(call)) for call in told.calls]
-            yield Judged(by_id[told.session_id], calls, [], told.turns, told.unreadable)
+        for some in _batches(reader.scan([*by_id])):
+            for told, calls in zip(some, _verdicts(some, judge), strict=True):
+                yield Judged(by_id[told.session_id], calls, [], told.turns, told.unreadable)
         return
     for session in sessions:
         steps = list(reader.steps(session.id))
@@ -103,6 +106,31 @@ def judged(reader: Reader, engine: Judge, sessions: Sequence[Session]) -> Iterat
         turns = sum(step.kind is StepKind.USER and not step.inherited for step in steps)
         raw = sum(step.kind is StepKind.RAW for step in steps)
         yield Judged(session, pairs, [step for step in steps if step.call is None], turns, raw)
+
+
+def _batches(found: Iterable[Told]) -> Iterator[list[Told]]:
+    """Sessions with together some `_BATCH` calls."""
+    some: list[Told] = []
+    calls = 0
+    for told in found:
+        some.append(told)
+        calls += len(told.calls)
+        if calls >= _BATCH:
+            yield some
+            some, calls = [], 0
+    if some:
+        yield some
+
+
+def _verdicts(some: Sequence[Told], judge: Callable[[Glance], Verdict]) -> list[list[Pair]]:
+    """The calls of each session with verdicts, tool by tool, whose rules then stay in the processor's cache."""
+    calls = [call for told in some for call in told.calls]
+    tools = [call.tool for call in calls]
+    found: list[Verdict | None] = [None] * len(calls)
+    for number in sorted(range(len(calls)), key=tools.__getitem__):
+        found[number] = judge(calls[number])
+    pairs = iter(zip(calls, cast("list[Verdict]", found), strict=True))
+    return [[*islice(pairs, len(told.calls))] for told in some]
 
 
 def tally_of(one: Judged, wanted: Wanted = originals) -> Tally:

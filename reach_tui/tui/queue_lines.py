@@ -152,8 +152,9 @@ def _opinions(item: Item, judged: JudgedCall, width: int, view: View) -> list[Li
     if view.hides:
         return [[(" verdict and other people's labels: hidden until you answer (b shows them)", "dim")], marks]
     lines = _indented(verdict_lines(JudgedCall(judged.call, judged.verdict), width, Style(view.glyphs))[:2])
-    others = [label for label in item.labels if label is not own]
-    return [*lines, *(_side_by_side([_label_text(one) for one in others], width, view.glyphs) if others else []), marks]
+    others = [_label_text(label) for label in item.labels if label is not own]
+    lines += _side_by_side(others, width, view.glyphs)
+    return lines if len(marks) == 1 and view.height < _SMALL else [*lines, marks]
 
 
 def _label_text(label: Label, *, named: bool = True) -> str:

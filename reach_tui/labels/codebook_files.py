@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 SUFFIXES = (".yaml", ".yml", ".toml")
 _LARGEST = 1_000_000  # bytes; a codebook is a page or two, not an archive
 _NODES = 20_000  # aliases of aliases can name more nodes than a machine can visit
+_BRACKETS = 2_000
 _HEAD = re.compile(r"^\s*\[\[\s*([\w.\"' ]+?)\s*\]\]")
 _NAME = re.compile(r"^\s*[\"']?([\w.\-]+)[\"']?\s*=")
 
@@ -71,6 +72,8 @@ def _yaml(text: str) -> tuple[object, Callable[[Place], int | None]]:
     import yaml
 
     lines: dict[Place, int] = {}
+    if text.count("[") + text.count("{") > _BRACKETS or "- " * 50 in text:
+        raise _Broken("more than a codebook can hold")  # the parser's time grows with the square of the depth
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.YAMLError as error:

@@ -191,7 +191,8 @@ class Taxonomy:
         if above is None or not above[0]:
             return above
         below = f"{above[0].partition('/')[0]}/{level2}"
-        return (below if self.has(below) else above[0]), above[1], ()
+        known = self.has(below) or self._moved(below) is not None
+        return (below if known else above[0]), above[1], ()
 
     def of_failure(self, category: str | None, subcategory: str | None) -> tuple[str, ...]:
         """The classes here that a verdict's class corresponds to, the nearest first; none where nothing was mapped."""

@@ -15,4 +15,4 @@ TAKEN = {
     "P": "replay", "Space": "defer", "Tab": "next panel", "Enter": "open", "Esc": "back",
     "↓": "next row", "↑": "previous row", "→": "unfold", "←": "fold",
 }  # fmt: skip
-"""Shown key -> what it does; a test holds it against the screens' commands."""
+"""Shown key -> what it does, so that a clash can be named; other letters and signs are refused as well."""

@@ -271,7 +271,9 @@ class _Reading:
         elif (other := _taken(key)) is not None:
             self.wrong((*place, "key"), f"{key!r} of {own!r} is a key of the screens already: {other}", free)
         elif key not in KEYS or len(key) != 1:
-            self.wrong((*place, "key"), f"{key[:40]!r} is no key for a category", free)
+            self.wrong(
+                (*place, "key"), f"{key[:40]!r} is no key for a category", f"{free}; other keys are the screens'"
+            )
         return key
 
     def _text(self, place: Place, entry: Mapping[str, object], name: str) -> str:

@@ -5,32 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
+from reach_tui.base.page import END, page_head
 from reach_tui.base.text import clean, one_line
+from reach_tui.export import wording
 from reach_tui.export.document import Document, Record
-from reach_tui.export.wording import (
-    class_of,
-    cut_words,
-    evidence_span,
-    flag_words,
-    mark,
-    pretty,
-    redaction_words,
-    route_words,
-    slot_words,
-)
 
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _STYLE = """
-:root { color-scheme: light dark; --text: #1d2129; --quiet: #5b6472; --ground: #ffffff; --panel: #f4f5f7;
-  --line: #d9dde3; --hidden: #a1137f; --flagged: #b3261e; --soft: #7a5900; --mark: #ffe08a; }
-@media (prefers-color-scheme: dark) { :root { --text: #e4e7ec; --quiet: #9aa4b2; --ground: #14171c; --panel: #1d2128;
-  --line: #343b46; --hidden: #ff8be0; --flagged: #ff8a80; --soft: #ffd166; --mark: #6b5200; } }
-body { margin: 2rem auto; max-width: 64rem; padding: 0 1rem; font: 16px/1.5 system-ui, sans-serif;
-  color: var(--text); background: var(--ground); }
-h1 { font-size: 1.4rem; } h2 { font-size: 1rem; margin: 1.6rem 0 .4rem;
-  border-top: 1px solid var(--line); padding-top: .8rem; }
+body { max-width: 64rem; }
+h2 { font-size: 1rem; margin: 1.6rem 0 .4rem; border-top: 1px solid var(--line); padding-top: .8rem; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: 0 1rem; }
-dt, .quiet { color: var(--quiet); } dd { margin: 0; }
+dt { color: var(--quiet); } dd { margin: 0; }
 pre { background: var(--panel); padding: .7rem; overflow-x: auto;
   white-space: pre-wrap; overflow-wrap: anywhere; font-size: .85rem; }
 mark { background: var(--mark); color: inherit; } dd, h1, h2 { overflow-wrap: anywhere; }
@@ -54,40 +38,37 @@ def _line(value: object) -> str:
 def _lines(document: Document) -> Iterator[str]:
     session = document.session
     title = _line(session["title"] or session["session_id"])
-    yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
-    yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield f"<title>{title} · reach-tui</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n<dl>"
+    yield f"{page_head(title, _STYLE)}\n<dl>"
     facts = ("store", "path", "session_id", "parent_id", "project", "model", "started_at", "ended_at", "outcome")
     counts = ("calls", "hidden", "flagged", "soft", "unfinished")
     for name in (*facts, *counts):
         if session.get(name) is not None:
             yield f"<dt>{name.replace('_', ' ')}</dt><dd>{_line(session[name])}</dd>"
-    yield f'</dl>\n<p class="quiet">{_line(redaction_words(document))}</p>'
+    yield f'</dl>\n<p class="quiet">{_line(wording.redaction_words(document))}</p>'
     calls = document.call_of()
     for step in document.steps:
         call = calls.get(str(step["call_key"])) if step["call_key"] is not None else None
         yield from _call(step, call) if call else _message(step)
-    yield "</body>\n</html>"
+    yield END
 
 
 def _message(step: Record) -> Iterator[str]:
     unseen = "" if step["visible"] else ' <span class="quiet">no longer visible to the model</span>'
     yield f'<h2 id="step-{step["step"]}">{step["step"]} · {_line(step["kind"])}{unseen}</h2>'
-    if route := route_words(step):
+    if route := wording.route_words(step):
         yield f"<p>{_line(route)}</p>"
     yield f"<pre>{_text(step['text'])}</pre>"
 
 
 def _call(step: Record, call: Record) -> Iterator[str]:
-    glyph, word = mark(call)
+    glyph, word = wording.mark(call)
     style = word.split()[0].lower()
     number, verdict_mark = step["step"], f'<span class="{style}">{glyph} {word}</span>'
     yield f'<h2 id="step-{number}">{number} · {verdict_mark} · {_line(call["tool"])}</h2>'
     yield "<dl>"
-    yield f"<dt>flag</dt><dd>{_line(flag_words(call))} {_line(call.get('status') or '')}</dd>"
-    if class_of(call):
-        verdict = f"{class_of(call)}, rule {call['rule']}, confidence {call['confidence']}"
+    yield f"<dt>flag</dt><dd>{_line(wording.flag_words(call))} {_line(call.get('status') or '')}</dd>"
+    if wording.class_of(call):
+        verdict = f"{wording.class_of(call)}, rule {call['rule']}, confidence {call['confidence']}"
         yield f"<dt>verdict</dt><dd>{_line(verdict)}</dd>"
     for key in ("explanation", "problem"):
         if call.get(key):
@@ -95,26 +76,26 @@ def _call(step: Record, call: Record) -> Iterator[str]:
     evidence = call.get("evidence")
     if isinstance(evidence, dict):
         yield f"<dt>evidence</dt><dd><mark>{_line(str(evidence['text'])[:500])}</mark></dd>"
-    if route := route_words(call):
+    if route := wording.route_words(call):
         yield f"<dt>route</dt><dd>{_line(route)}</dd>"
-    for slot in slot_words(call):
+    for slot in wording.slot_words(call):
         yield f"<dt>slot</dt><dd>{_line(slot)}</dd>"
     label = call.get("label")
     if isinstance(label, dict):
-        yield f"<dt>label</dt><dd>{_line(class_of(label))} by {_line(label['by'])} {_line(label['note'])}</dd>"
+        yield f"<dt>label</dt><dd>{_line(wording.class_of(label))} by {_line(label['by'])} {_line(label['note'])}</dd>"
     yield "</dl>"
-    yield f"<details><summary>arguments</summary><pre>{_text(pretty(call['arguments']))}</pre></details>"
+    yield f"<details><summary>arguments</summary><pre>{_text(wording.pretty(call['arguments']))}</pre></details>"
     if call["result"] is None:
         yield '<p class="quiet">No result was recorded.</p>'
         return
     size = f"{call['result_bytes']:,} bytes" if isinstance(call["result_bytes"], int) else "unknown size"
     is_open = " open" if call["failed"] or call["soft"] else ""
-    yield f"<details{is_open}><summary>result, {_line(cut_words(call) or size)}</summary>"
+    yield f"<details{is_open}><summary>result, {_line(wording.cut_words(call) or size)}</summary>"
     yield f"<pre>{_marked(call)}</pre></details>"
 
 
 def _marked(call: Record) -> str:
-    text, span = str(call["result"]), evidence_span(call)
+    text, span = str(call["result"]), wording.evidence_span(call)
     if span is None or call["failed"] is False:
         return _text(text)
     return f"{_text(text[: span[0]])}<mark>{_text(text[span[0] : span[1]])}</mark>{_text(text[span[1] :])}"

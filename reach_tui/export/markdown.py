@@ -6,18 +6,8 @@ import re
 from collections.abc import Iterator
 
 from reach_tui.base.text import clean, one_line
+from reach_tui.export import wording
 from reach_tui.export.document import Document, Record
-from reach_tui.export.wording import (
-    class_of,
-    cut_words,
-    evidence_span,
-    flag_words,
-    mark,
-    pretty,
-    redaction_words,
-    route_words,
-    slot_words,
-)
 
 _TICKS = re.compile(r"`+")
 
@@ -48,7 +38,7 @@ def _blocks(document: Document) -> Iterator[str]:
     facts = ("store", "path", "session_id", "parent_id", "project", "model", "started_at", "ended_at", "outcome")
     yield "\n".join(f"- {name.replace('_', ' ')}: {code(session[name])}" for name in facts if session.get(name))
     yield "\n".join(_counts(document))
-    yield redaction_words(document)
+    yield wording.redaction_words(document)
     calls = document.call_of()
     for step in document.steps:
         call = calls.get(str(step["call_key"])) if step["call_key"] is not None else None
@@ -67,26 +57,28 @@ def _counts(document: Document) -> Iterator[str]:
 def _message(step: Record) -> Iterator[str]:
     unseen = "" if step["visible"] else " (no longer visible to the model)"
     yield f"## {step['step']} · {step['kind']}{unseen}"
-    if route := route_words(step):
+    if route := wording.route_words(step):
         yield f"Route: {code(route)}"
     yield fence(str(step["text"]))
 
 
 def _call(step: Record, call: Record) -> Iterator[str]:
-    glyph, word = mark(call)
+    glyph, word = wording.mark(call)
     yield f"## {step['step']} · {glyph} {word} · {code(call['tool'])}"
     status = f", status {code(call['status'])}" if call.get("status") else ""
-    lines = [f"- {flag_words(call)}{status}"]
-    if class_of(call):
-        lines.append(f"- verdict: {code(class_of(call))}, rule {code(call['rule'])}, confidence {call['confidence']}")
+    lines = [f"- {wording.flag_words(call)}{status}"]
+    if wording.class_of(call):
+        lines.append(
+            f"- verdict: {code(wording.class_of(call))}, rule {code(call['rule'])}, confidence {call['confidence']}"
+        )
     if call.get("explanation"):
         lines.append(f"- why: {code(call['explanation'])}")
     evidence = call.get("evidence")
     if isinstance(evidence, dict):
         lines.append(f"- evidence in {evidence.get('where', 'result')}: {code(str(evidence['text'])[:500])}")
-    if route := route_words(call):
+    if route := wording.route_words(call):
         lines.append(f"- route: {code(route)}")
-    lines += [f"- slot: {code(slot)}" for slot in slot_words(call)]
+    lines += [f"- slot: {code(slot)}" for slot in wording.slot_words(call)]
     label = call.get("label")
     if isinstance(label, dict):
         lines.append(
@@ -95,18 +87,18 @@ def _call(step: Record, call: Record) -> Iterator[str]:
     if call.get("problem"):
         lines.append(f"- problem: {code(call['problem'])}")
     yield "\n".join(lines)
-    yield "Arguments:\n\n" + fence(pretty(call["arguments"]), "json")
+    yield "Arguments:\n\n" + fence(wording.pretty(call["arguments"]), "json")
     if call["result"] is None:
         yield "No result was recorded."
         return
-    cut = cut_words(call)
+    cut = wording.cut_words(call)
     size = f"{call['result_bytes']:,} bytes" if isinstance(call["result_bytes"], int) else "unknown size"
     yield f"Result, {cut or size}:\n\n" + fence(_marked(call))
 
 
 def _marked(call: Record) -> str:
     """The result with the evidence between ▐ and ▌, as on the screens."""
-    text, span = str(call["result"]), evidence_span(call)
+    text, span = str(call["result"]), wording.evidence_span(call)
     return (
         f"{text[: span[0]]}▐{text[span[0] : span[1]]}▌{text[span[1] :]}"
         if span and call["failed"] is not False

@@ -6,35 +6,20 @@ from collections.abc import Iterable, Iterator
 from html import escape
 
 from reach_tui.analyze.attribution import CAUSES
+from reach_tui.base.page import END, page_head
+from reach_tui.report import tables as shared
 from reach_tui.report.compare import Comparison
 from reach_tui.report.model import OverTimeRows, Report, ToolRow
 from reach_tui.report.spans import starts_on
-from reach_tui.report.tables import (
-    Table,
-    cell,
-    classes_line,
-    comparison_tables,
-    fix_lines,
-    guards_lines,
-    headline,
-    percent,
-    tables,
-)
 
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _STYLE = """
-:root { color-scheme: light dark; --text: #1d2129; --quiet: #5b6472; --ground: #ffffff; --panel: #f4f5f7;
-  --line: #d9dde3; --hidden: #a1137f; --flagged: #b3261e; }
-@media (prefers-color-scheme: dark) { :root { --text: #e4e7ec; --quiet: #9aa4b2; --ground: #14171c; --panel: #1d2128;
-  --line: #343b46; --hidden: #ff8be0; --flagged: #ff8a80; } }
-body { margin: 2rem auto; max-width: 72rem; padding: 0 1rem; font: 16px/1.5 system-ui, sans-serif;
-  color: var(--text); background: var(--ground); }
-h1 { font-size: 1.4rem; } h2 { font-size: 1.05rem; margin: 2rem 0 .4rem; }
+body { max-width: 72rem; }
+h2 { font-size: 1.05rem; margin: 2rem 0 .4rem; }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: .88rem; }
 th, td { padding: .25rem .7rem .25rem 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
 th { color: var(--quiet); font-weight: 600; } .n { text-align: right; font-variant-numeric: tabular-nums; }
 td { overflow-wrap: anywhere; } td.n { overflow-wrap: normal; white-space: nowrap; }
-.quiet { color: var(--quiet); } .warn { color: var(--flagged); font-weight: 600; }
+.warn { color: var(--flagged); font-weight: 600; }
 svg { max-width: 100%; height: auto; } svg text { fill: var(--text); font: 12px system-ui, sans-serif; }
 .hidden { fill: var(--hidden); } .flagged { fill: var(--flagged); }
 .c0 { fill: #2f6db5; color: #2f6db5; } .c1 { fill: #b36a00; color: #b36a00; }
@@ -53,43 +38,36 @@ def render(report: Report, comparison: Comparison | None = None) -> str:
     return "\n".join(_lines(report, comparison)) + "\n"
 
 
-def document(title: str, found: Iterable[Table]) -> str:
+def document(title: str, found: Iterable[shared.Table]) -> str:
     """Tables below a title, as one HTML page."""
-    body = [*_head(_text(title)), *(line for table in found for line in _table(table)), "</body>\n</html>"]
+    body = [page_head(_text(title), _STYLE), *(line for table in found for line in _table(table)), END]
     return "\n".join(body) + "\n"
 
 
-def _head(title: str) -> Iterator[str]:
-    yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
-    yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield f"<title>{title} · reach-tui</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>"
-
-
 def _text(value: object) -> str:
-    return escape(cell(value))
+    return escape(shared.cell(value))
 
 
 def _lines(report: Report, comparison: Comparison | None) -> Iterator[str]:
-    yield from _head(_text(headline(report.scope)))
+    yield page_head(_text(shared.headline(report.scope)), _STYLE)
     if comparison is not None:
         yield from (f'<p class="warn">Not alike: {_text(one)}</p>' for one in comparison.differences)
         yield from (f"<p>{_text(one)}</p>" for one in comparison.notes)
-        for table in comparison_tables(comparison):
+        for table in shared.comparison_tables(comparison):
             yield from _table(table)
     yield "<h2>Failure rates</h2>"
     said = "Share of the ended calls: hidden failures, then flagged ones; the line is the 95 % interval; › goes on."
     yield f'<p class="quiet">{said}</p>'
     yield from _plot([row for row in report.tools if row.counts.failed][:_PLOTTED])
     yield from _table(_tools(report))
-    yield f"<p>{' · '.join(map(_text, guards_lines(report)))}</p>"
+    yield f"<p>{' · '.join(map(_text, shared.guards_lines(report)))}</p>"
     yield from _over_time(report.over_time)
-    if fixes := fix_lines(report):
+    if fixes := shared.fix_lines(report):
         yield f"<h2>Fix first</h2>\n<ul>{''.join(f'<li>{_text(line)}</li>' for line in fixes)}</ul>"
-    for table in tables(report):
+    for table in shared.tables(report):
         yield from _table(table)
     made = f"reach-tui {report.scope.tool_version}, rules {report.scope.rules_version}"
-    yield f'<p class="quiet">Made by {_text(made)}.</p>\n</body>\n</html>'
+    yield f'<p class="quiet">Made by {_text(made)}.</p>\n{END}'
 
 
 def _plot(rows: list[ToolRow]) -> Iterator[str]:
@@ -102,7 +80,7 @@ def _plot(rows: list[ToolRow]) -> Iterator[str]:
     most = max(ends, default=1.0)  # a tool called twice must not flatten all the others: its bar is cut
     yield f'<line class="axis" x1="{_LEFT}" y1="0" x2="{_LEFT}" y2="{height - 20}"/>'
     yield f'<text x="{_LEFT}" y="{height - 4}">0 %</text>'
-    yield f'<text x="{_LEFT + _WIDE}" y="{height - 4}" text-anchor="end">{percent(most, 1)}</text>'
+    yield f'<text x="{_LEFT + _WIDE}" y="{height - 4}" text-anchor="end">{shared.percent(most, 1)}</text>'
     for place, row in enumerate(rows):
         yield from _bar(row, place * _ROW, _WIDE / most)
     yield "</svg>"
@@ -120,7 +98,7 @@ def _over_time(found: OverTimeRows) -> Iterator[str]:
     width, high = _LEFT + _WIDE + _RIGHT, _HIGH + 24
     yield f'<svg role="img" aria-label="Failure rate over time" viewBox="0 0 {width} {high}" width="{width}">'
     yield f'<line class="axis" x1="{_LEFT}" y1="{_HIGH}" x2="{_LEFT + _WIDE}" y2="{_HIGH}"/>'
-    yield f'<text x="{_LEFT - 8}" y="12" text-anchor="end">{percent(most, 1)}</text>'
+    yield f'<text x="{_LEFT - 8}" y="12" text-anchor="end">{shared.percent(most, 1)}</text>'
     step = _WIDE / len(rows)
     for place, row in enumerate(rows):
         said = f"{starts_on(row.start)}: {row.failed:,} of {row.ended:,} failed, {row.hidden:,} of them hidden"
@@ -142,7 +120,7 @@ def _bar(row: ToolRow, top: int, scale: float) -> Iterator[str]:
     counts, middle = row.counts, top + _ROW / 2
     interval = counts.interval or (0.0, 0.0)
     hidden, failed = (min(_WIDE, scale * count / counts.ended) for count in (counts.hidden, counts.failed))
-    name = cell(row.tool)
+    name = shared.cell(row.tool)
     short = name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
     said = f"{name}: {counts.failed:,} of {counts.ended:,} failed, {counts.hidden:,} of them hidden"
     yield f"<g><title>{escape(said)}</title>"
@@ -153,24 +131,26 @@ def _bar(row: ToolRow, top: int, scale: float) -> Iterator[str]:
     low, high = (_LEFT + min(_WIDE, scale * end) for end in interval)
     cut = " ›" if interval[1] * scale > _WIDE + 0.5 else ""
     yield f'<line class="whisker" x1="{low:.1f}" y1="{middle}" x2="{high:.1f}" y2="{middle}"/>'
-    yield f'<text x="{high + 8:.1f}" y="{middle + 4}">{percent(counts.rate_failed)}{cut}</text></g>'
+    yield f'<text x="{high + 8:.1f}" y="{middle + 4}">{shared.percent(counts.rate_failed)}{cut}</text></g>'
 
 
-def _tools(report: Report) -> Table:
+def _tools(report: Report) -> shared.Table:
     stale = {row.tool: row for row in report.stale_by_tool}
     rows = tuple(
         (
-            cell(row.tool), cell(row.counts.calls), cell(row.counts.flagged), percent(row.counts.rate_flagged),
-            cell(row.counts.failed), percent(row.counts.rate_failed), cell(row.counts.hidden), cell(row.counts.soft),
-            cell(row.counts.unknown), classes_line(row, stale.get(row.tool)),
+            shared.cell(row.tool), shared.cell(row.counts.calls),
+            shared.cell(row.counts.flagged), shared.percent(row.counts.rate_flagged),
+            shared.cell(row.counts.failed), shared.percent(row.counts.rate_failed),
+            shared.cell(row.counts.hidden), shared.cell(row.counts.soft), shared.cell(row.counts.unknown),
+            shared.classes_line(row, stale.get(row.tool)),
         )
         for row in report.tools
     )  # fmt: skip
     head = ("tool", "calls", "by flag", "rate", "in truth", "rate", "hidden", "soft", "unknown", "classes")
-    return Table("Tools", head, rows, frozenset(range(1, 9)))
+    return shared.Table("Tools", head, rows, frozenset(range(1, 9)))
 
 
-def _table(table: Table) -> Iterator[str]:
+def _table(table: shared.Table) -> Iterator[str]:
     yield f"<h2>{_text(table.title)}</h2>"
     if table.note:
         yield f'<p class="quiet">{_text(table.note)}</p>'

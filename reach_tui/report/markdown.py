@@ -5,19 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from reach_tui.report import tables as shared
 from reach_tui.report.compare import Comparison
 from reach_tui.report.model import Report
-from reach_tui.report.tables import (
-    Table,
-    cell,
-    classes_line,
-    comparison_tables,
-    fix_lines,
-    guards_lines,
-    headline,
-    percent,
-    tables,
-)
 
 _ACTIVE = re.compile(r"[\\`*_{}\[\]<>#|~&!$]")
 
@@ -27,7 +17,7 @@ def render(report: Report, comparison: Comparison | None = None) -> str:
     return "\n".join(_lines(report, comparison)) + "\n"
 
 
-def document(title: str, found: Iterable[Table]) -> str:
+def document(title: str, found: Iterable[shared.Table]) -> str:
     """Tables below a title, as Markdown text."""
     return "\n".join([f"# {_text(title)}", "", *(line for table in found for line in _table(table))]) + "\n"
 
@@ -37,42 +27,48 @@ def _text(text: str) -> str:
 
 
 def _lines(report: Report, comparison: Comparison | None) -> Iterator[str]:
-    yield f"# Hidden errors: {_text(headline(report.scope))}"
+    yield f"# Hidden errors: {_text(shared.headline(report.scope))}"
     yield ""
     if comparison is not None:
         for one in comparison.differences:
-            yield f"- **Not alike:** {_text(cell(one))}"
-        yield from (f"- {_text(cell(one))}" for one in comparison.notes)
+            yield f"- **Not alike:** {_text(shared.cell(one))}"
+        yield from (f"- {_text(shared.cell(one))}" for one in comparison.notes)
         yield ""
-        for table in comparison_tables(comparison):
+        for table in shared.comparison_tables(comparison):
             yield from _table(table)
     yield from _table(_tools(report))
-    yield from (f"- {_text(line)}" for line in guards_lines(report))
+    yield from (f"- {_text(line)}" for line in shared.guards_lines(report))
     yield ""
-    if fixes := fix_lines(report):
+    if fixes := shared.fix_lines(report):
         yield "Fix first:"
         yield ""
         yield from (f"- {_text(line)}" for line in fixes)
         yield ""
-    for table in tables(report):
+    for table in shared.tables(report):
         yield from _table(table)
     yield f"Made by reach-tui {_text(report.scope.tool_version)}, rules {_text(report.scope.rules_version)}."
 
 
-def _tools(report: Report) -> Table:
+def _tools(report: Report) -> shared.Table:
     stale = {row.tool: row for row in report.stale_by_tool}
     rows = []
     for row in report.tools:
         counts, interval = row.counts, row.counts.interval
-        between = "–" if interval is None else f"{percent(interval[0])} … {percent(interval[1])}"
-        numbers = (counts.flagged, percent(counts.rate_flagged), counts.failed, percent(counts.rate_failed), between)
-        more = (counts.hidden, counts.soft, counts.unknown, classes_line(row, stale.get(row.tool)))
-        rows.append((cell(row.tool), cell(counts.calls), *(str(one) for one in (*numbers, *more))))
+        between = "–" if interval is None else f"{shared.percent(interval[0])} … {shared.percent(interval[1])}"
+        numbers = (
+            counts.flagged,
+            shared.percent(counts.rate_flagged),
+            counts.failed,
+            shared.percent(counts.rate_failed),
+            between,
+        )
+        more = (counts.hidden, counts.soft, counts.unknown, shared.classes_line(row, stale.get(row.tool)))
+        rows.append((shared.cell(row.tool), shared.cell(counts.calls), *(str(one) for one in (*numbers, *more))))
     head = ("tool", "calls", "by flag", "", "in truth", "", "95 % interval", "hidden", "soft", "unknown", "classes")
-    return Table("Tools", head, tuple(rows), frozenset(range(1, 10)))
+    return shared.Table("Tools", head, tuple(rows), frozenset(range(1, 10)))
 
 
-def _table(table: Table) -> Iterator[str]:
+def _table(table: shared.Table) -> Iterator[str]:
     yield f"## {_text(table.title)}"
     yield ""
     if table.note:

@@ -7,20 +7,9 @@ from itertools import zip_longest
 
 from rich.cells import cell_len, set_cell_size
 
+from reach_tui.report import tables as shared
 from reach_tui.report.compare import Comparison
 from reach_tui.report.model import Report
-from reach_tui.report.tables import (
-    Table,
-    cell,
-    classes_line,
-    comparison_tables,
-    fix_lines,
-    guards_lines,
-    headline,
-    percent,
-    tables,
-    time_line,
-)
 
 WIDTH = 120
 _BAR = 6
@@ -33,27 +22,27 @@ def render(report: Report, comparison: Comparison | None = None, width: int = WI
     """The whole report. Lines of the first screenful are cut at `width` cells; tables below it fold nothing."""
     width = max(_NARROWEST, width)
     rule = "─" * width
-    lines = [headline(report.scope), rule, *_tools(report, width), rule, *_after(report)]
-    for table in [*(comparison_tables(comparison) if comparison else ()), *tables(report)]:
+    lines = [shared.headline(report.scope), rule, *_tools(report, width), rule, *_after(report)]
+    for table in [*(shared.comparison_tables(comparison) if comparison else ()), *shared.tables(report)]:
         lines += ["", *_table(table)]
     if comparison is not None:
         lines[1:1] = [
-            *(f"! not alike: {one}" for one in map(cell, comparison.differences)),
-            *map(cell, comparison.notes),
+            *(f"! not alike: {one}" for one in map(shared.cell, comparison.differences)),
+            *map(shared.cell, comparison.notes),
         ]
     return "\n".join(lines) + "\n"
 
 
-def document(title: str, found: Iterable[Table]) -> str:
+def document(title: str, found: Iterable[shared.Table]) -> str:
     """Tables below a title, as plain text."""
-    lines = [cell(title), "─" * WIDTH, *(line for table in found for line in ("", *_table(table)))]
+    lines = [shared.cell(title), "─" * WIDTH, *(line for table in found for line in ("", *_table(table)))]
     return "\n".join(lines) + "\n"
 
 
 def _after(report: Report) -> Iterator[str]:
-    first = "three guards", "      ".join(guards_lines(report))
-    line = "over time", time_line(report)
-    for name, text in [first, line, *zip_longest(["fix first"], fix_lines(report), fillvalue="")]:
+    first = "three guards", "      ".join(shared.guards_lines(report))
+    line = "over time", shared.time_line(report)
+    for name, text in [first, line, *zip_longest(["fix first"], shared.fix_lines(report), fillvalue="")]:
         if text:
             yield f"{name:<14}{text}"
 
@@ -69,15 +58,17 @@ def bar(share: float, most: float, cells: int = _BAR) -> str:
 def _tools(report: Report, width: int) -> Iterator[str]:
     stale = {row.tool: row for row in report.stale_by_tool}
     most = min(_SCALE, max((row.counts.rate_failed or 0.0 for row in report.tools), default=_SCALE))
-    names = max([4, *(cell_len(cell(row.tool)) for row in report.tools)])
+    names = max([4, *(cell_len(shared.cell(row.tool)) for row in report.tools)])
     names = min(names, _TOOL)
     yield f"{set_cell_size('tool', names)}    calls   by flag          in truth                  classes"
     for row in report.tools:
         counts = row.counts
-        flagged = f"{counts.flagged:>7,} {percent(counts.rate_flagged):>8}"
-        failed = f"{counts.failed:>7,} {percent(counts.rate_failed):>8} {bar(counts.rate_failed or 0, most):<{_BAR}}"
-        name = set_cell_size(cell(row.tool), names)
-        line = f"{name} {counts.calls:>8,} {flagged}  {failed}  {classes_line(row, stale.get(row.tool))}"
+        flagged = f"{counts.flagged:>7,} {shared.percent(counts.rate_flagged):>8}"
+        failed = (
+            f"{counts.failed:>7,} {shared.percent(counts.rate_failed):>8} {bar(counts.rate_failed or 0, most):<{_BAR}}"
+        )
+        name = set_cell_size(shared.cell(row.tool), names)
+        line = f"{name} {counts.calls:>8,} {flagged}  {failed}  {shared.classes_line(row, stale.get(row.tool))}"
         yield _cut(line.rstrip(), width)
 
 
@@ -85,7 +76,7 @@ def _cut(line: str, width: int) -> str:
     return line if cell_len(line) <= width else set_cell_size(line, width - 1).rstrip() + "…"
 
 
-def _table(table: Table) -> Iterator[str]:
+def _table(table: shared.Table) -> Iterator[str]:
     widths = [max(cell_len(line[column]) for line in (table.head, *table.rows)) for column in range(len(table.head))]
     yield table.title
     if table.note:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from reach_tui.base.clock import to_iso
 from reach_tui.base.jsonio import JsonValue
-from reach_tui.model import Label, Route, Slot, Verdict
+from reach_tui.model import Label, Route, Slot, ToolCall, Verdict
 from reach_tui.workspace.judged import JudgedCall, JudgedSession, JudgedStep
 
 if TYPE_CHECKING:
@@ -21,15 +21,7 @@ def call_record(source: Source, judged: JudgedCall) -> Record:
     """A tool call record, as in the contract."""
     call, verdict = judged.call, judged.verdict
     record: Record = {
-        "store": source.kind,
-        "path": source.file_of(call.session_id),
-        "session_id": call.session_id,
-        "call_key": call.key,
-        "call_id": call.id or None,
-        "step": call.step,
-        "turn": call.turn,
-        "tool": call.tool,
-        "target": call.target,
+        **place_fields(source, call),
         "arguments": call.arguments,
         "result": call.result.text if call.result else None,
         "result_bytes": call.result.bytes if call.result else None,
@@ -47,6 +39,21 @@ def call_record(source: Source, judged: JudgedCall) -> Record:
         "problem": call.problem,
     }
     return record
+
+
+def place_fields(source: Source, call: ToolCall) -> Record:
+    """Which call it is: store, path, session_id, call_key, call_id, step, turn, tool, target."""
+    return {
+        "store": source.kind,
+        "path": source.file_of(call.session_id),
+        "session_id": call.session_id,
+        "call_key": call.key,
+        "call_id": call.id or None,
+        "step": call.step,
+        "turn": call.turn,
+        "tool": call.tool,
+        "target": call.target,
+    }
 
 
 def _facts(metadata: Mapping[str, JsonValue]) -> Record:

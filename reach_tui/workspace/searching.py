@@ -9,7 +9,7 @@ from reach_tui.index.search import Hit as Hit
 from reach_tui.index.search import Query, Watch, search
 from reach_tui.index.text import folded, position
 from reach_tui.model import is_hidden
-from reach_tui.workspace.records import Record
+from reach_tui.workspace.records import Record, place_fields
 from reach_tui.workspace.rules import detectors
 from reach_tui.workspace.sources import Source
 
@@ -65,15 +65,7 @@ def hit_record(source: Source, hit: Hit) -> Record:
     """A hit as a plain dictionary: where it is, what the call came to, and the words in their surroundings."""
     call, verdict = hit.call, hit.verdict
     return {
-        "store": source.kind,
-        "path": source.file_of(call.session_id),
-        "session_id": call.session_id,
-        "call_key": call.key,
-        "call_id": call.id or None,
-        "step": call.step,
-        "turn": call.turn,
-        "tool": call.tool,
-        "target": call.target,
+        **place_fields(source, call),
         "where": hit.where,
         "excerpt": hit.excerpt,
         "result_bytes": None if call.result is None else call.result.bytes,

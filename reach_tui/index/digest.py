@@ -19,7 +19,7 @@ from reach_tui.index import figures
 from reach_tui.model import Glance, Session, Step, StepKind, Verdict
 from reach_tui.stores.reader import Reader, Scanned, Told
 
-_BATCH = 2000  # calls read before they are judged
+_BATCH = 1000  # calls read before they are judged
 
 
 class Judge(Protocol):
@@ -99,6 +99,7 @@ def judged(reader: Reader, engine: Judge, sessions: Sequence[Session]) -> Iterat
         for some in _batches(reader.scan([*by_id])):
             for told, calls in zip(some, _verdicts(some, judge), strict=True):
                 yield Judged(by_id[told.session_id], calls, [], told.turns, told.unreadable)
+            some.clear()
         return
     for session in sessions:
         steps = list(reader.steps(session.id))

@@ -148,7 +148,8 @@ class OpencodeReader:
             while not rest.done:
                 with reading(self.path) as connection:
                     found = rest.read(connection)
-                yield from found
+                while found:  # which is not to keep what was told
+                    yield found.pop(0)
             for name in rest.exact:
                 yield told(name, self.steps(name))
 

@@ -10,7 +10,7 @@ from textual.widgets import Input
 
 from reach_tui.model import Session
 from reach_tui.native.writer import NativeWriter
-from reach_tui.replay.differences import Kind
+from reach_tui.replay.differences import Course, Kind
 from reach_tui.tui.app import ReachApp
 from reach_tui.tui.knobs import KNOBS, UNCHANGED
 from reach_tui.tui.screens.dialogs import NoteDialog
@@ -32,6 +32,12 @@ async def replayed(app: ReachApp, pilot: Pilot[int], screen: ReplayScreen | None
     await until(lambda: not screen.busy)
     await pilot.pause()
     return screen
+
+
+def course_of(screen: ReplayScreen) -> Course:
+    """What was replayed."""
+    assert screen.course is not None
+    return screen.course
 
 
 async def choose(screen: ReplayScreen, pilot: Pilot[int], knob: str) -> None:
@@ -61,14 +67,13 @@ async def test_nothing_flips_until_a_threshold_is_turned_and_a_flip_opens_its_nu
         screen = await replayed(app, pilot)
         assert screen.current is not None
         assert screen.current.step.number == 3  # where the session's cursor stood
-        assert screen.course is not None
-        assert screen.course.counts[Kind.FLIP] == 0
+        assert course_of(screen).counts[Kind.FLIP] == 0
         await shows(app, "0 of", "decisions flip", "guard by flag", "0 of 5", "recorded", "as recorded")
         await pilot.press(*["plus"] * 5)
         screen = await replayed(app, pilot)
         assert screen.settings.t1 == 1.0
-        flips = screen.course.counts[Kind.FLIP]
-        assert flips == screen.course.replayed.decisions > 0
+        flips = course_of(screen).counts[Kind.FLIP]
+        assert flips == course_of(screen).replayed.decisions > 0
         await shows(app, f"{flips} of {flips} decisions flip", "1.00*", "clarify")
         await pilot.press("f", "j", "enter")
         await until(lambda: isinstance(app.screen, NumbersDialog))
@@ -76,8 +81,7 @@ async def test_nothing_flips_until_a_threshold_is_turned_and_a_flip_opens_its_nu
         await pilot.press("escape", "escape", "0")
         screen = await replayed(app, pilot)
         assert screen.settings == UNCHANGED
-        assert screen.course is not None
-        assert screen.course.counts[Kind.FLIP] == 0
+        assert course_of(screen).counts[Kind.FLIP] == 0
         await pilot.press("escape")
         await until(lambda: isinstance(app.screen, SessionScreen))
 
@@ -90,7 +94,6 @@ async def test_guards_count_by_flag_and_by_truth_and_jumps_find_where_they_speak
         )
         await pilot.press("P")
         screen = await replayed(app, pilot)
-        assert screen.course is not None
         await shows(app, "would speak at step 6")
         await pilot.press("n")
         await pilot.pause()
@@ -102,11 +105,11 @@ async def test_guards_count_by_flag_and_by_truth_and_jumps_find_where_they_speak
         await choose(screen, pilot, "guard")
         await pilot.press("minus", "minus", "minus")
         screen = await replayed(app, pilot)
-        assert [one.step for one in screen.course.differences if one.kind is Kind.GUARD] == [3, 4, 5, 6, 7]
+        assert [one.step for one in course_of(screen).differences if one.kind is Kind.GUARD] == [3, 4, 5, 6, 7]
         await choose(screen, pilot, "rule")
         await pilot.press("plus")
         screen = await replayed(app, pilot)
-        assert [one.step for one in screen.course.differences if one.kind is Kind.GUARD] == [3]
+        assert [one.step for one in course_of(screen).differences if one.kind is Kind.GUARD] == [3]
         await type_in(app, pilot, "some error")
         await says(app, "same error, or any error")
         await pilot.press("backspace")
@@ -121,8 +124,8 @@ async def test_limits_breaker_budget_and_retries() -> None:
         await choose(screen, pilot, "timeout")
         await type_in(app, pilot, "1 ms")
         screen = await replayed(app, pilot)
-        killed = [one for one in screen.course.replayed.moments if one.timed_out == "good"]
-        assert screen.course.counts[Kind.KILLED_GOOD] == len(killed) > 0
+        killed = [one for one in course_of(screen).replayed.moments if one.timed_out == "good"]
+        assert course_of(screen).counts[Kind.KILLED_GOOD] == len(killed) > 0
         await shows(app, "good calls killed")
         await pilot.press("backspace", "plus")
         screen = await replayed(app, pilot)
@@ -133,7 +136,7 @@ async def test_limits_breaker_budget_and_retries() -> None:
         await type_in(app, pilot, "1 ms")
         screen = await replayed(app, pilot)
         assert screen.settings.budget_ms == 1
-        assert screen.course.counts[Kind.KILLED_GOOD] > 0
+        assert course_of(screen).counts[Kind.KILLED_GOOD] > 0
         await pilot.press("end", "home", "right")
         await shows(app, "left of 1 ms")
         await choose(screen, pilot, "breaker")
@@ -203,8 +206,7 @@ async def test_keys_typed_fast_end_at_the_last_settings() -> None:
         screen = await replayed(app, pilot)
         await until(lambda: not screen.busy)
         assert (screen.settings.t1, screen.settings.gap) == (0.65, 0.2)
-        assert screen.course is not None
-        told = [one for one in screen.course.replayed.moments if one.after is not None]
+        told = [one for one in course_of(screen).replayed.moments if one.after is not None]
         assert {(one.after.thresholds.t1, one.after.thresholds.gap) for one in told if one.after} == {(0.65, 0.2)}
 
 
@@ -245,8 +247,7 @@ async def test_hostile_texts_are_shown_and_never_obeyed(tmp_path: Path) -> None:
             await pilot.pause()
             assert not UNSAFE.search(screen_text(app))
         await until(lambda: isinstance(app.screen, NumbersDialog))
-        assert screen.course is not None
-        assert screen.course.counts[Kind.FLIP] == 5
+        assert course_of(screen).counts[Kind.FLIP] == 5
         await pilot.press("escape", "escape", "escape", "escape")
         for key in ("D", "M"):
             await pilot.press(key)

@@ -45,6 +45,10 @@ class DiagnosedSession(InferredSession):
         """Draw title and key lines anew."""
         raise NotImplementedError  # the session's screen does
 
+    def show_step(self, index: int) -> None:
+        """Move to that one of the steps; a fold it is in is opened."""
+        raise NotImplementedError  # the session's screen does
+
     def diagnose(self) -> None:
         """Look for symptoms in what has been read."""
         self._diagnose(list(self.step_list.steps))
@@ -77,7 +81,7 @@ class DiagnosedSession(InferredSession):
     def go_to_step(self, number: int) -> None:
         """Move to the step of that number."""
         if (where := place_of(self.step_list.steps, number)) is not None:
-            self.step_list.cursor = self.step_list.row_of(where)
+            self.show_step(where)
 
     def action_replay(self) -> None:
         """Replay this session from the step under the cursor."""

@@ -132,7 +132,15 @@ class SessionScreen(LabelCommands, DiagnosedSession):
     def _go_to(self, at: str | int) -> None:
         if (where := place_of(self.step_list.steps, at)) is not None:
             self._at = None
-            self.step_list.cursor = self.step_list.row_of(where)
+            self.show_step(where)
+
+    def show_step(self, index: int) -> None:
+        steps = self.step_list
+        row = steps.rows[steps.row_of(index)]
+        if row.repeats > 1 and row.index != index:
+            self._unfolded.add(row.index - 1)
+            self.refold()
+        steps.cursor = steps.row_of(index)
 
     @on(FollowedSession.ReadingFailed)
     def _not_read(self, message: FollowedSession.ReadingFailed) -> None:

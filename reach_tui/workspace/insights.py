@@ -53,11 +53,25 @@ class SessionInsights:
         while len(self._taken) < place:
             if cancelled():
                 return None
-            for one in steps[len(self._taken) : min(place, len(self._taken) + _PIECE)]:
-                self._routes.add(one)
-                self._slots.add(one)
-                self._taken.append(one)
+            self._take(self._routes, self._slots, steps, min(place, len(self._taken) + _PIECE))
         return self._slots.insight(call)
+
+    def _take(self, routes: SessionRoutes, slots: SessionSlots, steps: Sequence[JudgedStep], upto: int) -> None:
+        for one in steps[len(self._taken) : upto]:
+            routes.add(one)
+            slots.add(one)
+            self._taken.append(one)
+
+    def ahead(self, steps: Sequence[JudgedStep], cancelled: Callable[[], bool]) -> None:
+        """Take in the steps that come later, until cancelled, so that a call far below need not wait for them.
+
+        Nothing happens before a call was asked for. A step that is another by then is noticed by `of`.
+        """
+        while not cancelled():
+            with self._lock:
+                if self._routes is None or self._slots is None or len(self._taken) >= len(steps):
+                    return
+                self._take(self._routes, self._slots, steps, len(self._taken) + _PIECE)
 
     def _changed(self, steps: Sequence[JudgedStep], place: int) -> bool:
         """True if a step that was taken in is another now: a call that has its result meanwhile, a session reverted."""

@@ -53,6 +53,32 @@ def test_any_order_tells_the_same(opened: tuple[Workspace, Source, Session, list
     assert any(insight and insight.belief for insight in told.values())
 
 
+def test_what_is_taken_in_ahead_tells_the_same(opened: tuple[Workspace, Source, Session, list[JudgedStep]]) -> None:
+    workspace, source, session, steps = opened
+    lazily, ahead = (SessionInsights(workspace.inference(source), session) for _ in range(2))
+    places = calls(steps)
+    ahead.ahead(steps, lambda: False)
+    assert ahead._taken == [], "nobody has asked yet"
+    first = ahead.of(steps, places[0])
+    asked = iter([False, True])
+    ahead.ahead(steps, lambda: next(asked))
+    assert places[0] < len(ahead._taken) < len(steps)
+    ahead.ahead(steps, lambda: False)
+    assert ahead._taken == steps
+    assert first == lazily.of(steps, places[0])
+    assert [ahead.of(steps, place) for place in places] == [lazily.of(steps, place) for place in places]
+    judged = steps[places[1]].judged
+    assert judged is not None
+    other = replace(judged.call, result=Result("another", 7))
+    changed = [
+        *steps[: places[1]],
+        replace(steps[places[1]], judged=replace(judged, call=other)),
+        *steps[places[1] + 1 :],
+    ]
+    fresh = SessionInsights(workspace.inference(source), session)
+    assert ahead.of(changed, places[-1]) == fresh.of(changed, places[-1])
+
+
 def test_messages_and_places_beyond_the_end_have_none(
     opened: tuple[Workspace, Source, Session, list[JudgedStep]],
 ) -> None:

@@ -28,6 +28,8 @@ _QUIET = 0.02
 """Seconds after a key in which the thread does nothing: the key is drawn first."""
 _REST = 0.15
 """Seconds that the cursor must rest before what was not ready in time is drawn: never while keys come."""
+_IDLE, _MOST_IDLE = 0.5, 10_000
+"""Seconds without a key after which the rest of the session is taken in, and the steps of it at most."""
 _AHEAD, _BEHIND = 8, 2
 """Rows below and above the cursor that are inferred before it comes there."""
 _SEARCHED = 500  # steps that are looked through for the next failure, where `n` and `h` go
@@ -147,6 +149,15 @@ class InferredSession(FollowedSession):
                 judged = look.steps[place].judged
                 if judged is not None and self._asks(judged.call):
                     self._infer_one(look, place, judged, gone)
+            if look is not None:
+                self._take_rest(look, gone)
+
+    def _take_rest(self, look: _Look, gone: Callable[[], bool]) -> None:
+        """The keys `G` and `n` go far: what stands before a call there is known by then."""
+        while not gone() and time.monotonic() < self._key_at + _IDLE:
+            time.sleep(0.05)
+        if self._inferring is not None and not gone():
+            self._inferring.ahead(look.steps[:_MOST_IDLE], gone)
 
     def _infer_one(self, look: _Look, place: int, judged: JudgedCall, gone: Callable[[], bool]) -> None:
         from reach_tui.workspace.insights import SessionInsights

@@ -70,19 +70,15 @@ def best(measure: Callable[[], float], rounds: int = 3) -> float:
 def verdicts(bench: Bench) -> float:
     """G8: processor time of reading and judging every call, as a multiple of `raw` taken beside it."""
     from reach_tui.detect import default_engine
+    from reach_tui.index.digest import judged
     from reach_tui.stores.catalog import open_store
-    from reach_tui.stores.reader import Scanned
 
     reader, engine = open_store(bench.store).reader, default_engine()
-    assert isinstance(reader, Scanned)
 
     def ratio() -> float:
         raw = best(bench.raw)
         begun = time.process_time()
-        count = 0
-        for told in reader.scan([session.id for session in reader.sessions()]):
-            count += len([engine.judge(call) for call in told.calls])
-        assert count == 20_000
+        assert sum(len(one.pairs) for one in judged(reader, engine, list(reader.sessions()))) == 20_000
         return (time.process_time() - begun) / raw
 
     return best(ratio)

@@ -48,8 +48,8 @@ FROM message WHERE session_id IN ({marks}) ORDER BY session_id, time_created, id
 _PARTS = """SELECT rowid, message_id, id, CAST(data AS BLOB) FROM part
 WHERE session_id = ? AND rowid > ? ORDER BY rowid LIMIT ?"""
 _FIRST = -(2**63)
-_ROWS_AT_ONCE = 8000
-"""Some 30 ms: no reader should hold up a writer's checkpoint for longer."""
+_ROWS_AT_ONCE = 3000
+"""Some 12 ms: no reader should hold up a writer's checkpoint for longer."""
 
 
 class _State(msgspec.Struct, gc=False):

@@ -7,6 +7,7 @@ import random
 import re
 import sqlite3
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 
 from reach_tui.detect import default_engine
 from reach_tui.detect.engine import RULES
-from reach_tui.detect.matcher import Matcher, loosened, window, windowed
+from reach_tui.detect.matcher import Matcher, loosened, needle, window, windowed
 from reach_tui.detect.rule_files import load
 from reach_tui.detect.rules import Rule
 from reach_tui.detect.wrappers import Body, unwrap, wrapped
@@ -163,6 +164,39 @@ def test_loosened_patterns() -> None:
     assert loosened(r"[^\n]{0,60}x{1,80}?y{2,40}z{1,5}a{3}") == r"[^\n]*x+?y{2,}z{1,5}a{3}"
     for kept in (r"a\{1,30}", r"[a{1,30}]", r"[]{1,30}]", r"[^]{1,30}]", r"[\]{1,30}]"):
         assert loosened(kept) == kept
+
+
+def test_needles() -> None:
+    assert needle(r"\[Last action has been rejected\]") == "[last action has been rejected]"
+    assert needle(r"\bisError=True\)?\s*\z") == "iserror=true"
+    assert needle(r"abcde?f+gh") == "abcd"
+    assert needle(r"abcd*xyz.*ab") == "abc"
+    assert needle(r"^ab\.cd$") == "ab.cd"
+    for unclear in (r"a|b", r"(abcd)?", r"[abcd]", r"abcd{0,2}", r"\x41bcd", r"\pLabcd", r"\Qa*b\E", r"(?i)abcd"):
+        assert not needle(unclear)
+
+
+@cache
+def with_needles() -> list[tuple[Matcher, list[Matcher]]]:
+    """By family, the rules that are not asked of the beginning: compiled together, and each where none has a needle."""
+    found = []
+    for family in load(RULES, trusted=(RULES,)).families:
+        asked = [rule for rule in family.rules if rule.where not in ("arguments", "start", "whole")]
+        if asked and all(needle(rule.match) for rule in asked):
+            found.append((Matcher(tuple(asked)), [Matcher((rule,) * 5) for rule in asked]))
+    return found
+
+
+@settings(max_examples=200, deadline=None)
+@given(TEXTS, st.text(max_size=20), st.integers(0, 3))
+def test_rules_with_needles_miss_nothing(text: str, more: str, chosen: int) -> None:
+    """What stands only at the end of a text, in any case, and with letters that Unicode holds to be the same."""
+    last = "[Last action has been rejected by the user]"
+    subject = f"{text}\n{(last, '[ERROR occurred in processing laſt action]', 'isError=True)', more)[chosen]}"
+    families = with_needles()
+    assert len(families) > 5
+    for together, each in families:
+        assert sorted(together.matches(subject)) == [n for n, one in enumerate(each) if one.matches(subject)]
 
 
 def test_loose_sets_miss_nothing_that_exact_ones_find() -> None:

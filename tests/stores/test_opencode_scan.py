@@ -121,6 +121,16 @@ def test_rows_of_any_shape(tmp_path: Path) -> None:
     texts += [
         '{"type": "tool"',
         b'{"type":"tool","tool":"b\xff","state":{}}',
+        b'{"type":"tool","tool":"bash","state":{"status":"completed","input":{"n":1e999},"output":"x"}}',
+        b'{"type":"tool","tool":"bash","title":"\xff","state":{"status":"completed","input":{"n":1.0},"output":"x"}}',
+        b'{"type":"tool","tool":"bash","state":{"status":"completed","input":{"n":123456789012345678901234567890},'
+        b'"title":"\xff","output":"x","metadata":{"exi\xff":3,"exit":4}}}',
+        b'{"type":"tool","tool":"bash","state":{"status":"completed","input":{"n":"\xff"},"output":"x"}}',
+        b'{"type":"text","text":"typed \xff"}',
+        b'{"type":"text","text":"typed \\ud800"}',
+        b'{"text":"typed","type":"text","synthetic":null}',
+        b'{"text":"typed","type":"text","synthetic":false}',
+        b'{"type":"reasoning","text":"\\q"}',
         "[" * 2000 + '"tool"',
         '"tool"',
         '{"type":"text"',

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,23 +22,11 @@ NARROW = 100
 """Columns below which the codebook's part takes a line more."""
 _CONTEXT = 3  # lines
 _LEAST_RESULT = 6
+_MOST_ROWS = 3
+"""Of the second level."""
 _TALL = 36
 _SMALL = 18
 """Lines of an item below which everything around the call is cut short."""
-
-_CONTRASTS: Mapping[str, str] = {
-    "tool_not_covered": "not 7: a program that a command needs. not 2: the name is right, the form is not",
-    "invalid_parameter": "not 3: the form itself is refused. not 9: it never ran",
-    "context_gap": "not 4: it never was so. not 2: the form is fine",
-    "stale_context": "not 3: it was so, earlier. not 7: nothing broke",
-    "permission_denied": "not 6: somebody said no, not a clock. not 7: it works for others",
-    "timeout_or_limit": "not 5: nobody refused. not 7: the other side told no fault",
-    "upstream_error": "not 3: the value was right. not 9: the command was sound",
-    "loop_repetition": "for the session: each single call keeps a class of its own",
-    "model_reasoning": "not 7: tools answered truthfully. not 2: it was accepted, and wrong",
-    "not_a_failure": "not 9: the call did what was asked, or honestly found nothing",
-}
-"""How a class of the shipped taxonomy differs from its neighbours (from the order of deciding in docs/labels.md)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,8 +226,9 @@ def done_lines(width: int, total: int, notes: int, glyphs: Glyphs) -> list[Line]
 def code_lines(taxonomy: Taxonomy, chosen: Category, width: int, glyphs: Glyphs) -> list[Line]:
     """The digits with the chosen class marked, its definition and contrast, its second level."""
     head = f"{chosen.key} {one_line(chosen.name)}  "
-    rows = wrap(f"{head}{one_line(chosen.definition)} {one_line(contrast(chosen))}".rstrip(), width - 2)
-    most = 3 if width < NARROW else 2
+    rows = wrap(f"{head}{one_line(chosen.definition)} {one_line(chosen.contrast)}".rstrip(), width - 2)
+    below = _second_level(chosen, width)
+    most = (5 if width < NARROW else 4) - len(below)
     if len(rows) > most:
         rows = [*rows[: most - 1], fit(" ".join(rows[most - 1 :]), width - 2)]
     first: Line = [(glyphs.cursor, "key"), (head, "title"), (rows[0][len(head) :], "text")]
@@ -248,15 +237,8 @@ def code_lines(taxonomy: Taxonomy, chosen: Category, width: int, glyphs: Glyphs)
         [(glyphs.rule * width, "rule")],
         code_digits(taxonomy, chosen, width),
         *(padded(line, width) for line in [first, *rest, *([] for _ in range(most - len(rows)))]),
-        *_second_level(chosen, width),
+        *below,
     ]
-
-
-def contrast(category: Category) -> str:
-    """How a class differs from its neighbours; empty for one of an own codebook that says nothing."""
-    own = getattr(category, "contrast", "")
-    text = own or _CONTRASTS.get(category.id, "")
-    return text if not text or text.endswith(".") else f"{text}."
 
 
 def code_digits(taxonomy: Taxonomy, chosen: Category | None, width: int) -> Line:
@@ -274,14 +256,15 @@ def code_digits(taxonomy: Taxonomy, chosen: Category | None, width: int) -> Line
 
 
 def _second_level(chosen: Category, width: int) -> list[Line]:
-    names = [f"{chosen.key}.{(number + 1) % 10} {one.id}" for number, one in enumerate(chosen.subcategories[:10])]
+    head = chosen.key if width >= NARROW else ""  # in little room the digit that `;` takes is enough
+    names = [f"{head}.{(number + 1) % 10} {one_line(one.id)}" for number, one in enumerate(chosen.subcategories[:10])]
+    gap = "   " if width >= NARROW else " "
     rows: list[str] = [""]
     for name in names:
-        piece = f"{name}   "
+        piece = f"{name}{gap}"
         if len(rows[-1]) + len(piece) > width - 2 and rows[-1]:
             rows.append("")
         rows[-1] += piece
-    if len(rows) > 2:
-        rows = [rows[0], fit("".join(rows[1:]), width - 2)]
-    lines = [padded([(f" {row}", "dim")], width) for row in rows]
-    return [*lines, *([padded([], width)] * (2 - len(lines)))]
+    if len(rows) > _MOST_ROWS:
+        rows = [*rows[: _MOST_ROWS - 1], fit("".join(rows[_MOST_ROWS - 1 :]), width - 2)]
+    return [padded([(f" {row}", "dim")], width) for row in rows]

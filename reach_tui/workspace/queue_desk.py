@@ -18,7 +18,7 @@ from reach_tui.base.hashing import content_hash
 from reach_tui.base.jsonio import BadJson, dumps, loads
 from reach_tui.labels.queues import Queue as Queue
 from reach_tui.labels.queues import QueueItem as QueueItem
-from reach_tui.labels.queues import put_off
+from reach_tui.labels.queues import put_off, put_off_by
 from reach_tui.labels.store import UNCODED as UNCODED
 from reach_tui.model import Label, Session, StepKind
 from reach_tui.workspace.judged import JudgedCall, JudgedStep
@@ -84,36 +84,34 @@ class Place:
 
     items: Sequence[QueueItem]
     done: set[int] = field(default_factory=set)
-    skipped: set[int] = field(default_factory=set)
-    deferred: list[int] = field(default_factory=list)
-    """Oldest first."""
+    off: dict[int, str] = field(default_factory=dict)
+    """What was put off or skipped last, oldest first; it counts while the item has no label."""
     pending: set[int] = field(default_factory=set)
     """Labelled, and not on disk yet."""
-    _fresh: list[int] = field(default_factory=list)
+    skipped: set[int] = field(init=False)
+    deferred: list[int] = field(init=False)
+    """Oldest first."""
+    _fresh: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
         self._sort()
 
     def _sort(self) -> None:
-        out = self.done | self.skipped | self.pending | set(self.deferred)
+        out = self.done | self.pending
+        self.skipped = {place for place, action in self.off.items() if action == "skip" and place not in self.done}
+        self.deferred = [place for place, action in self.off.items() if action == "defer" and place not in out]
+        out |= self.skipped | set(self.deferred)
         self._fresh = [item.position for item in self.items if item.position not in out]
-
-    @property
-    def left(self) -> int:
-        """How many are to do."""
-        return len(self._fresh) + len(self.deferred)
-
-    def begin(self, position: int) -> None:
-        """A label for the item is being written: nobody needs to come back to it."""
-        self.pending.add(position)
-        if position in self.deferred:
-            self.deferred.remove(position)
-        self._sort()
 
     @property
     def total(self) -> int:
         """Items that are not skipped."""
         return len(self.items) - len(self.skipped)
+
+    @property
+    def left(self) -> int:
+        """How many are to do."""
+        return len(self._fresh) + len(self.deferred)
 
     def first(self) -> int | None:
         """The position to begin with; None when everything is done."""
@@ -134,28 +132,23 @@ class Place:
         other = position + step
         return other if 1 <= other <= len(self.items) else None
 
+    def begin(self, position: int) -> None:
+        """A label for the item is being written: nobody needs to come back to it."""
+        self.pending.add(position)
+        self._sort()
+
     def answered(self, positions: Iterable[int], *, answered: bool = True) -> None:
         """Items have a label now, or (`answered` False) none any more, or still none."""
         for position in positions:
             self.pending.discard(position)
-            if answered:
-                self.done.add(position)
-                self.skipped.discard(position)
-                if position in self.deferred:
-                    self.deferred.remove(position)
-            else:
-                self.done.discard(position)
+            (self.done.add if answered else self.done.discard)(position)
         self._sort()
 
-    def put_off(self, position: int, action: str) -> None:
-        """An item comes back last (`defer`), not at all (`skip`), or in its place (`return`)."""
-        self.skipped.discard(position)
-        if position in self.deferred:
-            self.deferred.remove(position)
-        if action == "skip":
-            self.skipped.add(position)
-        elif action == "defer" and position not in self.done:
-            self.deferred.append(position)
+    def put_off(self, position: int, action: str | None) -> None:
+        """An item comes back last (`defer`), not at all (`skip`), or in its place (`return`, None)."""
+        self.off.pop(position, None)  # the newest comes last
+        if action is not None:
+            self.off[position] = action
         self._sort()
 
 
@@ -177,13 +170,12 @@ class Desk:
 
     def find_place(self) -> Place:
         """The person's place as it is on disk. Raises `LabelError`."""
-        told = Settled(self.workspace, self.sources)
-        mine, now = told.in_queue(self.queue), told.standing(self.queue)
-        left = {item.position for item in now.left}
-        done = {item.position for item in self.queue.items if item.target in mine}
-        skipped = {item.position for item in self.queue.items} - left - done
-        deferred = [item.position for item in now.left[len(now.left) - now.deferred :]]
-        return Place(self.queue.items, done, skipped, deferred)
+        mine = Settled(self.workspace, self.sources).in_queue(self.queue)
+        off: dict[int, str] = {}
+        for position, action in put_off_by(self._store, self.queue.id, self.workspace.by):
+            off.pop(position, None)  # the newest counts, also for the order in which they come back
+            off[position] = action
+        return Place(self.queue.items, {item.position for item in self.queue.items if item.target in mine}, off)
 
     def own(self, item: Item | None) -> Label | None:
         """The person's own label of an item, in the role this queue asks for."""

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import random
 import sqlite3
+import sys
+import threading
 from dataclasses import replace
 from typing import Any
 
@@ -16,13 +20,13 @@ from reach_tui.base.paths import labels_file
 from reach_tui.labels.queues import Queue, put_off_by
 from reach_tui.labels.store import LabelStore
 from reach_tui.tui.app import ReachApp
-from reach_tui.tui.screens.dialogs import NoteDialog, PickDialog
+from reach_tui.tui.screens.dialogs import HelpDialog, NoteDialog, PickDialog
 from reach_tui.tui.screens.notes import NotesScreen
 from reach_tui.tui.screens.queue import QueueScreen
 from reach_tui.tui.screens.session import SessionScreen
 from reach_tui.workspace import Settings, Workspace
 from reach_tui.workspace.queueing import all_queues, make_queue
-from tests.tui.kit import DATA, running, screen_text, shows, until
+from tests.tui.kit import DATA, ROOT, running, screen_text, shows, until
 
 PERI = DATA / "peri" / "schema_17.db"
 
@@ -396,3 +400,123 @@ async def test_people_who_disagree_are_shown_side_by_side_and_settled() -> None:
     assert roles == given | {("ann", "adjudicator", "stale_context")}
     with LabelStore.open(labels_file()) as store:
         assert len(store.of_call(source.kind, calls[0].call.session_id, calls[0].call.key)) == 3
+
+
+async def test_a_label_that_fails_after_one_left_is_still_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw(4)
+    go_on = threading.Event()
+
+    def full(*_: object) -> None:
+        go_on.wait(20)
+        raise LabelError("the label was not saved: the disk is full", labels_file())
+
+    async with running([PERI]) as (app, pilot):
+        await open_queue(app, pilot)
+        monkeypatch.setattr(LabelStore, "save", full)
+        await pilot.press("2", "escape")
+        await until(lambda: not isinstance(app.screen, QueueScreen))
+        go_on.set()
+        await until(lambda: any("NOT saved" in one.message for one in app._notifications))
+
+
+async def test_rule_and_person_from_the_report() -> None:
+    workspace = Workspace([PERI], Settings(by="dev"))
+    source = workspace.found.sources[0]
+    call = next(one for one in workspace.judged_calls(source) if one.hidden)
+    workspace.save_label(source, call, workspace.make_label(source, call, "not_a_failure"))
+    workspace.close()
+    async with running([PERI]) as (app, pilot):
+        await pilot.press("R", "L")
+        await until(lambda: isinstance(app.screen, PickDialog))
+        dialog = app.screen
+        assert isinstance(dialog, PickDialog)
+        await pilot.press(next(one.digit for one in dialog._choices if one.id == "wrong rules"))
+        await until(lambda: isinstance(app.screen, QueueScreen) and queue_of(app).item is not None)
+        await shows(app, "rule and person disagree", str(call.verdict.rule), "yours: not_a_failure", "0 of 1")
+        await pilot.press("3")
+        await shows(app, "all 1 are done")
+
+
+KILLED = """
+import asyncio, os, signal, sys
+from pathlib import Path
+from tests.tui.kit import running, until
+from tests.tui.test_labelling_queue import open_queue
+
+async def main():
+    async with running([Path(sys.argv[1])]) as (app, pilot):
+        screen = await open_queue(app, pilot)
+        await pilot.press("4")
+        await until(lambda: "saved" in screen.status[0])
+        os.kill(os.getpid(), signal.SIGKILL)
+
+asyncio.run(main())
+"""
+
+
+async def test_what_the_screen_called_saved_survives_kill_9() -> None:
+    """G6: exactly one label after the restart, and the queue goes on behind it."""
+    draw(5)
+    ended = await asyncio.create_subprocess_exec(sys.executable, "-c", KILLED, str(PERI), cwd=ROOT)
+    assert await ended.wait() == -9
+    assert len(in_force()) == len(on_disk()) == 1
+    async with running([PERI]) as (app, pilot):
+        screen = await open_queue(app, pilot)
+        assert screen.position == 2
+        await pilot.press("u")
+        await saved(app, "undone")
+        assert screen.position == 1
+    assert in_force() == {}
+
+
+@pytest.mark.parametrize("size", [(80, 24), (40, 12), (200, 60)])
+async def test_every_key_of_the_sheet_on_every_size(size: tuple[int, int]) -> None:
+    """No key fails, whatever comes after whatever, and the sheet names them."""
+    draw(8)
+    chance = random.Random(size[0])
+    keys = ["1", "5", "0", "n", "p", "space", "s", "b", "m", "f", "o", "full_stop", "u", "U", "left", "right", "j", "G"]
+    async with running([PERI], size=size) as (app, pilot):
+        screen = await open_queue(app, pilot)
+        for _ in range(60):
+            await pilot.press(chance.choice(keys))
+        await pilot.resize_terminal(size[0] + 7, size[1] + 3)
+        await pilot.pause()
+        assert app.screen is screen
+        await until(lambda: not screen.desk.place.pending)  # type: ignore[union-attr]
+        place = screen.desk.place  # type: ignore[union-attr]
+        fresh = screen.desk.find_place()  # type: ignore[union-attr]
+        assert (place.done, place.skipped, place.deferred) == (fresh.done, fresh.skipped, fresh.deferred)
+        await pilot.press("question_mark")
+        await until(lambda: isinstance(app.screen, HelpDialog))
+        await pilot.press("escape")
+
+
+async def test_remapped_keys_work_in_the_queue() -> None:
+    settings = Settings(by="dev", keys={"label-4": "x", "defer": "z"})
+    async with running([PERI], settings=settings) as (app, pilot):
+        screen = await open_queue(app, pilot)
+        await pilot.press("4", "space")
+        assert screen.position == 1
+        await pilot.press("x")
+        await saved(app)
+        assert on_disk()[0]["category"] == "stale_context"
+        await pilot.press("z")
+        assert screen.position == 3
+
+
+async def test_the_first_cause_is_marked_in_a_session_too() -> None:
+    async with running([PERI]) as (app, pilot):
+        await pilot.press("enter")
+        await until(lambda: isinstance(app.screen, SessionScreen) and app.screen.loaded)
+        session = app.screen
+        assert isinstance(session, SessionScreen)
+        await pilot.press("h", "f")
+        await shows(app, "label the call first")
+        await pilot.press("4")
+        await rows(1)
+        await pilot.press("p")
+        await until(lambda: session.current_call is not None and session.current_call.label is not None)
+        await pilot.press("f")
+        await rows(2)
+        await shows(app, "first cause")
+        assert on_disk()[1]["first_cause"] == 1

@@ -338,6 +338,8 @@ class TestPlace:
         place.answered([2])
         place.put_off(2, "defer")
         assert place.deferred == [], "it is answered"
+        place.answered([2], answered=False)
+        assert (place.deferred, place.first(), place.after(1)) == ([2], 1, 3), "its undo: put off again, as on disk"
 
     def test_ends(self) -> None:
         place = self.place(2)

@@ -196,11 +196,13 @@ class QueueScreen(ChoosesQueues, QueueReading):
         try:
             place = desk.find_place()
         except ReachError as error:
-            self.app.call_from_thread(self.reach.say, error.line(), severity="error")
+            self.app.call_later(self.reach.say, error.line(), severity="error")
             return
-        self.app.call_from_thread(self._placed, desk, place)
+        self.app.call_later(self._placed, desk, place)
 
     def _placed(self, desk: Desk, place: Place) -> None:
+        if not self.is_attached:
+            return
         for position in desk.place.pending:
             place.begin(position)
         desk.place = place
@@ -285,8 +287,15 @@ class QueueScreen(ChoosesQueues, QueueReading):
         self.reach.on_label_thread(save)
 
     def _tell(self, done: Callable[[Answer], None], answer: Answer) -> None:
-        if self.app.is_running:
-            self.app.call_from_thread(done, answer)
+        """In the label thread: let the screen know, without waiting for it; a fault is said even if it is closed."""
+
+        def told() -> None:
+            if self.is_attached:
+                done(answer)
+            elif answer.error is not None:
+                self.reach.say(f"NOT saved: {answer.error.line()}", severity="error")
+
+        self.app.call_later(told)
 
     def _written(self, answer: Answer, spent: int | None, count: int) -> None:
         desk = self.desk
@@ -441,7 +450,7 @@ class QueueScreen(ChoosesQueues, QueueReading):
         if desk is None or position is None:
             return
         following = desk.place.after(position)
-        before = "skip" if position in desk.place.skipped else "return"
+        before = desk.place.off.get(position)
         desk.place.put_off(position, action)
 
         def done(answer: Answer) -> None:

@@ -45,7 +45,7 @@ def main() -> None:
         subprocess.run(made, check=True, stdout=subprocess.DEVNULL)
         os.environ |= {"REACH_TUI_DATA": f"{home}/data", "REACH_TUI_CACHE": f"{home}/cache"}
         program = Terminal([sys.executable, "-m", "reach_tui", str(store)])
-        program.until("sessions hide errors")
+        program.until("hide errors")
         time.sleep(2)  # counting and indexing are over
         program.settle(0.5)
         os.write(program._fd, b"P")

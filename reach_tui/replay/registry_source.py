@@ -14,10 +14,13 @@ BUNDLED = Path(__file__).resolve().parents[1] / "registries"
 def registry_folder(given: str | os.PathLike[str]) -> Path:
     """The folder of that path, or the bundled registry of that name. Raises `ConfigError` if there is neither."""
     path = Path(given)
-    if path.is_dir():
-        return path
-    if path == Path(path.name) and (BUNDLED / path.name).is_dir():
-        return BUNDLED / path.name
+    try:
+        if path.is_dir():
+            return path
+        if path == Path(path.name) and (BUNDLED / path.name).is_dir():
+            return BUNDLED / path.name
+    except OSError:  # a name that is too long for the file system
+        pass
     names = ", ".join(bundled_names())
     raise ConfigError("no such folder of tools", path, f"name a folder of YAML files, or one that ships here: {names}")
 

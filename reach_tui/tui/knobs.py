@@ -169,7 +169,11 @@ def _registry_turned(settings: ReplaySettings, _: Thresholds, by: int) -> Replay
 
 
 def _registry_typed(settings: ReplaySettings, text: str) -> ReplaySettings:
-    return replace(settings, registry=None if text in ("", "off", "none") else Path(text).expanduser())
+    try:
+        path = None if text.strip() in ("", "off", "none") else Path(text.strip()).expanduser()
+    except RuntimeError:
+        raise ValueError("a folder; there is no such user") from None
+    return replace(settings, registry=path)
 
 
 def _rule_typed(settings: ReplaySettings, text: str) -> ReplaySettings:
@@ -233,7 +237,7 @@ def short_path(path: Path) -> str:
     text = one_line(str(path))
     while cell_len(text) > 28:
         text = "…" + text.lstrip("…")[1:]
-    return text
+    return text.strip() or "?"
 
 
 def knob_lines(

@@ -230,9 +230,9 @@ async def test_an_empty_session_and_one_left_while_it_is_read(tmp_path: Path) ->
         await pilot.press("space", "n", "enter", "right", "tab", "plus", "f", "pagedown")
         await replayed(app, pilot)
         await pilot.press("escape")
-        await shows(app, "sessions hide errors")
+        await shows(app, "hide errors")
         await pilot.press("P", "escape")
-        await shows(app, "sessions hide errors")
+        await shows(app, "hide errors")
         assert "sort" in screen_text(app)
 
 

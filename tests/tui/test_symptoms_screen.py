@@ -61,7 +61,7 @@ async def test_the_table_over_everything_opens_sessions_at_the_step() -> None:
         assert session.current is not None
         assert session.current.step.number == wanted.step
         await pilot.press("escape", "escape", "D", "escape")
-        await shows(app, "sessions hide errors")
+        await shows(app, "hide errors")
 
 
 async def test_a_healthy_session_says_nothing_and_its_list_says_so(tmp_path: Path) -> None:

@@ -60,6 +60,7 @@ class QueueScreen(ChoosesQueues, QueueReading):
         yield Bar(id="bottom")
 
     def on_mount(self) -> None:
+        self._program = self.reach  # a screen that was left knows its program no more
         self.query_one("#top", Bar).show(self._top)
         self.query_one("#codes", Bar).show(self._codes)
         self.query_one("#bottom", Bar).show(self._bottom)
@@ -196,9 +197,9 @@ class QueueScreen(ChoosesQueues, QueueReading):
         try:
             place = desk.find_place()
         except ReachError as error:
-            self.app.call_later(self.reach.say, error.line(), severity="error")
+            self._program.call_later(self._program.say, error.line(), severity="error")
             return
-        self.app.call_later(self._placed, desk, place)
+        self._program.call_later(self._placed, desk, place)
 
     def _placed(self, desk: Desk, place: Place) -> None:
         if not self.is_attached:
@@ -293,9 +294,9 @@ class QueueScreen(ChoosesQueues, QueueReading):
             if self.is_attached:
                 done(answer)
             elif answer.error is not None:
-                self.reach.say(f"NOT saved: {answer.error.line()}", severity="error")
+                self._program.say(f"NOT saved: {answer.error.line()}", severity="error")
 
-        self.app.call_later(told)
+        self._program.call_later(told)
 
     def _written(self, answer: Answer, spent: int | None, count: int) -> None:
         desk = self.desk

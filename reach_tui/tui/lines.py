@@ -97,7 +97,26 @@ def _wrap_row(row: str, width: int) -> Iterator[str]:
             start = end + 1 if cut > start else end
         yield row[start:]
         return
-    yield from _cut_cells(row, width)
+    if cell_len(row) <= width:
+        yield row
+        return
+    yield from _broken_at_blanks(row, width)
+
+
+def _broken_at_blanks(row: str, width: int) -> Iterator[str]:
+    """Rows of text that is not ASCII: broken at a blank in the second half of a row, else where the row is full."""
+    kept = ""
+    for piece in _cut_cells(row, width):
+        kept += piece
+        while cell_len(kept) > width:
+            kept_row = next(_cut_cells(kept, width))
+            blank = kept_row.rfind(" ", len(kept_row) // 2)
+            if kept[len(kept_row) : len(kept_row) + 1] == " ":
+                blank = len(kept_row)
+            end = blank if blank > 0 else len(kept_row)
+            yield kept[:end]
+            kept = kept[end + 1 if blank > 0 else end :]
+    yield kept
 
 
 def _graphemes(row: str) -> Iterator[str]:

@@ -101,19 +101,25 @@ def seconds_left(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 99.5 else f"{seconds / 60:.0f} min"
 
 
-def summary(state: Overview) -> str:
-    """One sentence below the list."""
+def summary(state: Overview, room: int = 1_000) -> str:
+    """One sentence below the list, in fewer words where there is little room (cells)."""
     if not state.listed:
         return "reading the sessions …"
     if not state.sessions:
         return "no sessions"
     if state.filter is not None:
         return f"{state.shown} of {state.sessions:,} · {state.filter}"
-    text = f"{state.hiding:,} of {state.sessions:,} sessions hide errors"
+    count = f"{state.hiding:,} of {state.sessions:,}"
     judged = state.total.calls - state.total.unfinished
-    if judged:
-        text += f" · {state.total.failed / judged:.1%} of calls failed, {state.total.flagged / judged:.1%} by flag"
-    return text
+    if not judged:
+        return f"{count} sessions hide errors"
+    failed, flagged = f"{state.total.failed / judged:.1%}", f"{state.total.flagged / judged:.1%}"
+    said = (
+        f"{count} sessions hide errors · {failed} of calls failed, {flagged} by flag",
+        f"{count} hide errors · {failed} failed, {flagged} by flag",
+        f"{count} hide errors · {failed} failed",
+    )
+    return next((one for one in said if len(one) <= room), said[-1])
 
 
 def advice(state: Overview) -> list[str]:

@@ -80,7 +80,10 @@ def _decision(route: Route, width: int, glyphs: Glyphs) -> Line:
     compare = "–" if gap is None else f"{gap:.2f} {'≥' if gap >= limits.gap else '<'} {limits.gap:.2f}"
     decision = _DECISIONS.get(route.decision, "text")
     legend = f"  {glyphs.threshold}{limits.floor:.2f} {glyphs.threshold}{limits.t1:.2f}"
-    line: Line = [("gap ", "dim"), (compare, "text"), (" → ", "dim"), (one_line(route.decision), decision)]
+    name, best = "gap ", max((one.score for one in route.candidates), default=None)
+    if route.decision == "no_capability" and best is not None and best < limits.floor:  # the gap did not decide
+        name, compare = "best ", f"{best:.2f} < {limits.floor:.2f}"
+    line: Line = [(name, "dim"), (compare, "text"), (" → ", "dim"), (one_line(route.decision), decision)]
     return [*line, (legend, "threshold")] if width_of(line) + len(legend) <= width else line
 
 

@@ -119,7 +119,7 @@ def _cell(row: SessionRow, column: Column, glyphs: Glyphs, now: datetime) -> Lin
 
 def title_of(judged: JudgedSession) -> str:
     """The session's title; its id where it has none."""
-    return one_line(judged.session.title or "") or f"(no title) {judged.session.id}"
+    return " ".join(one_line(judged.session.title or "").split()) or f"(no title) {judged.session.id}"
 
 
 def short_project(project: str | None) -> str:

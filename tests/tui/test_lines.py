@@ -15,8 +15,8 @@ from reach_tui.model import Candidate, Evidence, Result, Route, Session, Slot, S
 from reach_tui.tui.glyphs import ASCII, UNICODE, mark_of
 from reach_tui.tui.lines import cut, fit, hard_wrap, padded, plain, spread, width_of, wrap
 from reach_tui.tui.panels import Style, inspect, marked_lines, size_of
-from reach_tui.tui.rows import StepRow, about_call, short_project, span_of, step_line, when
-from reach_tui.workspace import JudgedCall, JudgedStep
+from reach_tui.tui.rows import StepRow, about_call, short_project, span_of, step_line, title_of, when
+from reach_tui.workspace import JudgedCall, JudgedSession, JudgedStep
 from tests.tui.kit import NOON
 
 WILD = st.text(st.characters(codec=None), max_size=200) | st.sampled_from(
@@ -225,3 +225,26 @@ def test_session_title_of_nothing() -> None:
     from reach_tui.workspace import JudgedSession
 
     assert title_of(JudgedSession(Session("peri", "s1", title="\x1b[31m \n"))) == "(no title) s1"
+
+
+@given(WILD.map(clean), st.integers(4, 30))
+@example("Review the diff that could break on Windows. ⇒ Two places call this; both must change.", 20)
+def test_wrapping_loses_nothing_but_blanks(text: str, width: int) -> None:
+    assert "".join(wrap(text, width)).replace(" ", "") == text.expandtabs(4).replace("\n", "").replace(" ", "")
+
+
+def test_words_stay_whole_where_a_row_is_not_ascii() -> None:
+    rows = wrap("Review the diff that could break on Windows. ⇒ Two places call this; both must change.", 20)
+    assert rows == [
+        "Review the diff that",
+        "could break on",
+        "Windows. ⇒ Two",
+        "places call this;",
+        "both must change.",
+    ]
+    assert wrap("把第二张表按日期排序", 8) == ["把第二张", "表按日期", "排序"]
+
+
+def test_a_title_is_one_line_without_runs_of_blanks() -> None:
+    session = Session("peri", "s1", title="Continue.\n        return  self")
+    assert title_of(JudgedSession(session)) == "Continue. return self"

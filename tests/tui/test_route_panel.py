@@ -99,3 +99,10 @@ def test_no_line_is_wider_than_the_panel(
     for line in route_lines(one, width, glyphs, full=full):  # type: ignore[arg-type]
         assert width_of(line) <= width
         assert not any(char in text for text, _ in line for char in "\x00\x1b\n")
+
+
+def test_what_decided_is_what_is_told() -> None:
+    low = Route("inferred", "x", (Candidate("a", 0.44), Candidate("b", 0.2)), "no_capability")
+    assert any("best 0.44 < 0.50 → no_capability" in row for row in shown(route_lines(low, 60, UNICODE)))
+    high = Route("inferred", "x", (Candidate("a", 0.8), Candidate("b", 0.78)), "clarify")
+    assert any("gap 0.02 < 0.15 → clarify" in row for row in shown(route_lines(high, 60, UNICODE)))

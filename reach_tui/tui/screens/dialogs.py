@@ -31,7 +31,7 @@ class Dialog(ModalScreen[Answer], Generic[Answer]):
 
     def _title(self, title: str) -> Bar:
         bar = Bar(id="title")
-        bar.show(lambda width: [padded([(f" {title}", "title")], width)])
+        bar.show(lambda width: [padded([(title, "title")], width)])
         return bar
 
 

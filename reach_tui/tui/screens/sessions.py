@@ -279,7 +279,7 @@ class SessionsScreen(CountedSessions):
 
     def _bottom(self, width: int) -> list[Line]:
         keys = self.key_line(width)
-        left = [(f" {summary(self.overview)}", "dim")]
+        left: Line = [(f" {summary(self.overview, width // 2)}", "dim")]
         if width_of(left) + width_of(keys) + 1 > width:
             keys = self.key_line(max(20, width - min(width_of(left), width // 2) - 2))
         return [[(self.reach.glyphs.rule * width, "rule")], spread(left, keys, width)]

@@ -1,4 +1,4 @@
-"""Draws the screens (sessions, session, label, search, report) of the sample traces at three sizes.
+"""Draws the screens of the sample traces at three sizes: sessions, session, label, search, report, replay, and more.
 
     python benchmarks/screenshots.py [--folder docs/screenshots]
 
@@ -21,12 +21,14 @@ SIZES = ((80, 24), (120, 40), (200, 60))
 ROOT = Path(__file__).resolve().parents[1]
 TODAY = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
 SESSION = "帮我看看上周那笔退款到账没"
+EDITED = "Fix the greeting"
 _CELL = 12.2  # width of a cell in Textual's SVG
 
 
 async def draw(size: tuple[int, int], folder: Path, samples: Path) -> None:
     """The screens at one size."""
     from reach_tui.tui.app import ReachApp
+    from reach_tui.tui.screens.replay import ReplayScreen
     from reach_tui.tui.screens.report import ReportScreen
     from reach_tui.tui.screens.search import SearchScreen
     from reach_tui.tui.screens.session import SessionScreen
@@ -74,6 +76,23 @@ async def draw(size: tuple[int, int], folder: Path, samples: Path) -> None:
             await asyncio.sleep(0.05)
         await pilot.pause(0.3)
         save("report")
+        await pilot.press("M")
+        await pilot.pause(1.0)
+        save("metrics")
+        await pilot.press("escape", "D")
+        await pilot.pause(1.5)
+        save("symptoms")
+        await pilot.press("escape", "escape")
+        sessions = app.screen.session_list
+        sessions.cursor = next(
+            i for i, (_, one) in enumerate(sessions.rows) if EDITED in (one.judged.session.title or "")
+        )
+        await pilot.press("P")
+        while not (isinstance(app.screen, ReplayScreen) and app.screen.course is not None):
+            await asyncio.sleep(0.05)
+        await pilot.press("plus", "plus", "plus", "j", "j", "j")
+        await pilot.pause(0.5)
+        save("replay")
     app.finish_labels()
 
 

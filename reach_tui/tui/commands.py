@@ -92,6 +92,8 @@ COMMANDS: tuple[Command, ...] = (
     Command("scrub-back", "left", "a step back; PgUp: ten", "Replay", (REPLAY,), action="scrub(-1)"),
     Command("next-difference", "n", "next step at which something differs", "Replay", (REPLAY,), "difference"),
     Command("previous-difference", "p", "previous one", "Replay", (REPLAY,)),
+    Command("panel-down", "J", "scroll the panel down", "Replay", (REPLAY,), action="panel(1)"),
+    Command("panel-up", "K", "scroll it up", "Replay", (REPLAY,), action="panel(-1)"),
     Command("flips", "f", "into the list of flips, and back", "Replay", (REPLAY,), "flips"),
     Command("next-setting", "tab", "next setting", "Replay", (REPLAY,), "setting"),
     Command("previous-setting", "shift+tab", "previous setting", "Replay", (REPLAY,)),

@@ -262,6 +262,8 @@ def knob_lines(
         lines[-1] += pieces
     knob = KNOBS[chosen]
     hint: Line = [(f"  {knob.label}", "title"), (f": {knob.about}   ", "dim")]
-    hint += [("+ -", "key"), (" turn  ", "dim"), ("e", "key"), (" type  ", "dim")]
-    hint += [("Bksp", "key"), (" as recorded  ", "dim"), ("Tab", "key"), (" next setting", "dim")]
+    for key, does in (("+ -", "turn"), ("e", "type"), ("Bksp", "as recorded"), ("Tab", "next setting")):
+        pieces = [(key, "key"), (f" {does}  ", "dim")]
+        if width_of(hint) + width_of(pieces) + 4 <= width:
+            hint += pieces
     return lines, hint

@@ -53,10 +53,9 @@ def _metrics(total: Outcomes, width: int, glyphs: Glyphs) -> Iterator[Line]:
     yield _rate("first pass", total.first_pass, total.tasks, bar, glyphs)
     yield _rate("corrected by the user", total.corrected, total.tasks, bar, glyphs, bad=True)
     yield _rate("failed", total.failed, total.tasks, bar, glyphs, bad=True)
-    yield _rate("no capability", total.refused, total.tasks, bar, glyphs, bad=True)
+    yield _rate("no capability", total.refused, total.tasks, bar, glyphs)
     if total.routed:
-        line = _rate("coverage", total.covered, total.routed, bar, glyphs)
-        yield line
+        yield _rate("coverage", total.covered, total.routed, bar, glyphs, bad=total.alarm)
         if total.alarm:
             yield [(" " * _NAME, "text"), (f"{glyphs.flagged} ALARM: below 85 %, a tool is missing", "flagged")]
     else:
@@ -75,8 +74,8 @@ def _rate(name: str, count: int, of: int, bar: int, glyphs: Glyphs, *, bad: bool
         (f"{100 * share:5.1f} % ", style),
         (glyphs.bar * full, "bar"),
         (glyphs.bar_empty * (bar - full), "bar-empty"),
-        (f"  {count:,} of {of:,}", "text"),
-        (f"  95 %: {interval(count, of)}", "dim"),
+        (f"{f'{count:,} of {of:,}':>{max(12, 2 * len(f'{of:,}') + 6)}}", "text"),
+        (f"   95 %: {interval(count, of)}", "dim"),
     ]
 
 

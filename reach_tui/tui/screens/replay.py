@@ -188,6 +188,11 @@ class ReplayScreen(ReplayedSession):
         """One step on or back, whichever list has the keyboard."""
         self.step_list.cursor += by
 
+    def action_panel(self, by: int) -> None:
+        """Scroll the panel by half of it."""
+        view = self.query_one("#inspector", LinesView)
+        view.scroll_lines(by * max(1, view.page() // 2))
+
     def action_next_difference(self) -> None:
         self._jump(1)
 

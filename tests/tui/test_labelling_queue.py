@@ -358,6 +358,24 @@ async def test_open_coding_first_classes_later() -> None:
         await until(lambda: isinstance(app.screen, QueueScreen))
 
 
+async def test_notes_given_a_class_while_leaving_are_saved() -> None:
+    workspace = Workspace([PERI], Settings(by="dev"))
+    source = workspace.found.sources[0]
+    call = next(one for one in workspace.judged_calls(source) if one.hidden)
+    workspace.save_label(source, call, workspace.make_label(source, call, "uncoded", note="odd"))
+    workspace.close()
+    async with running([PERI]) as (app, pilot):
+        await pilot.press("N")
+        await shows(app, "odd")
+        busy = threading.Event()
+        app.on_label_thread(lambda: [busy.wait(20)].clear())
+        await pilot.press("7", "escape")
+        await until(lambda: not isinstance(app.screen, NotesScreen))
+        busy.set()
+        await rows(2)
+    assert in_force() == {call.call.key: ("upstream_error", "dev")}
+
+
 async def test_enter_opens_the_call_and_escape_comes_back() -> None:
     async with running([PERI]) as (app, pilot):
         screen = await open_queue(app, pilot)
@@ -469,7 +487,7 @@ async def test_what_the_screen_called_saved_survives_kill_9() -> None:
     assert in_force() == {}
 
 
-@pytest.mark.parametrize("size", [(80, 24), (40, 12), (200, 60)])
+@pytest.mark.parametrize("size", [(80, 24), (40, 12)])
 async def test_every_key_of_the_sheet_on_every_size(size: tuple[int, int]) -> None:
     """No key fails, whatever comes after whatever, and the sheet names them."""
     draw(8)

@@ -79,6 +79,7 @@ class NotesScreen(OpensCalls):
         yield Bar(id="bottom")
 
     def on_mount(self) -> None:
+        self._program = self.reach  # a screen that was left knows its program no more
         self.query_one("#top", Bar).show(self._top)
         self.query_one("#bottom", Bar).show(self._bottom)
         self.note_list.advice = "reading …"
@@ -90,19 +91,23 @@ class NotesScreen(OpensCalls):
         """The list, with its own type."""
         return self.query_one(NoteList)
 
-    # In the label thread
+    # In the label thread; the screen may have been left meanwhile, what was asked for is done all the same
 
     def _read(self, text: str) -> None:
         try:
-            self.post_message(self.Changed(notes(self.reach.workspace, self.sources), text))
+            self.post_message(self.Changed(notes(self._program.workspace, self.sources), text))
         except ReachError as error:
-            self.post_message(self.Changed([], error.line(), failed=True))
+            self._fail(error.line())
+
+    def _fail(self, text: str) -> None:
+        self._program.call_later(self._program.say, text, severity="error")
+        self.post_message(self.Changed([], text, failed=True))
 
     def _give(self, chosen: list[Noted], category: str) -> None:
         try:
-            count = class_notes(self.reach.workspace, chosen, category)
+            count = class_notes(self._program.workspace, chosen, category)
         except ReachError as error:
-            self.post_message(self.Changed([], f"NOT saved: {error.line()}", failed=True))
+            self._fail(f"NOT saved: {error.line()}")
             return
         self._read(f"{count} notes saved as {category}, u undoes it in one step")
 
@@ -110,9 +115,9 @@ class NotesScreen(OpensCalls):
         from reach_tui.workspace.queueing import step_back
 
         try:
-            labels = step_back(self.reach.workspace, self.sources, redo=redo)
+            labels = step_back(self._program.workspace, self.sources, redo=redo)
         except ReachError as error:
-            self.post_message(self.Changed([], f"NOT done: {error.line()}", failed=True))
+            self._fail(f"NOT done: {error.line()}")
             return
         word = "redone" if redo else "undone"
         self._read(f"{len(labels)} labels {word}" if labels else f"nothing to be {word}")
@@ -121,9 +126,7 @@ class NotesScreen(OpensCalls):
     def _changed(self, message: Changed) -> None:
         rows = self.note_list
         self.status = (message.text, "flagged" if message.failed else "label")
-        if message.failed:
-            self.reach.say(message.text, severity="error")
-        else:
+        if not message.failed:
             rows.notes = message.found
             rows.chosen &= {label.uid or "" for _, label in message.found}
             rows.advice = "no notes without a class: e in the labelling queue writes one"

@@ -15,6 +15,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 from typing import TypeVar
 
@@ -197,19 +198,21 @@ def alpha(units: Iterable[Sequence[str]]) -> float | None:
     return 1 - (total - 1) * observed / expected if expected else None
 
 
+@lru_cache(maxsize=1)
+def _resampled(kinds: tuple[tuple[Item, int], ...], resamples: int) -> tuple[Counter[Item], ...]:
+    """As many items drawn with replacement, so many times; the same draws serve raw agreement and kappa of a pair."""
+    generator = random.Random(_SEED)
+    names, weights = [name for name, _ in kinds], [count for _, count in kinds]
+    return tuple(Counter(generator.choices(names, weights, k=sum(weights))) for _ in range(resamples))
+
+
 def _figure(items: Sequence[Item], measure: Callable[[Counter[Item]], float | None], resamples: int) -> Figure:
     """The measure over all items, with the 2.5th and 97.5th percentile over resamples of them."""
     kinds = Counter(items)
     value = measure(kinds)
     if value is None or not resamples:
         return Figure(value)
-    generator = random.Random(_SEED)
-    names, weights = list(kinds), list(kinds.values())
-    drawn = [
-        found
-        for _ in range(resamples)
-        if (found := measure(Counter(generator.choices(names, weights, k=len(items))))) is not None
-    ]
+    drawn = [found for one in _resampled(tuple(kinds.items()), resamples) if (found := measure(one)) is not None]
     if len(drawn) < _DEFINED * resamples:
         return Figure(value)
     drawn.sort()

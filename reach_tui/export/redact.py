@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from reach_tui.base.jsonio import JsonValue
 from reach_tui.export.secret_shapes import FIELD, FIELD_HINTS, FLAG, SHAPES, is_secret_name, is_secret_value
 
 Record = dict[str, JsonValue]
 _HOME = re.compile(r"(?i)(?:/home/|/Users/|[A-Z]:\\{1,2}Users\\{1,2})(?P<name>[^/\\\s\"'`:;,|<>()\[\]{}*?]+)")
+_SHORT = 4_096  # characters of a text whose secrets are remembered
 _LEARNED_LENGTH = 8  # shorter values are too likely to be ordinary words elsewhere
 
 
@@ -165,8 +167,18 @@ def _strings(value: JsonValue, named: bool = False) -> Iterator[tuple[str, bool]
             stack.extend((one, secret or _names_secret(item, key)) for key, one in item.items())
 
 
-def _found(text: str) -> Iterator[tuple[Span, bool]]:
+def _found(text: str) -> Iterable[tuple[Span, bool]]:
     """Secrets in a text; True for those known by their place only, which may stand elsewhere without it."""
+    return _remembered(text) if len(text) <= _SHORT else _search(text)
+
+
+@lru_cache(maxsize=2048)
+def _remembered(text: str) -> tuple[tuple[Span, bool], ...]:
+    """The same step is in the surroundings of several labels, and in what is learnt before it is replaced."""
+    return tuple(_search(text))
+
+
+def _search(text: str) -> Iterator[tuple[Span, bool]]:
     lower = text.lower()
     for shape in SHAPES:
         if any(hint in lower for hint in shape.hints):

@@ -49,7 +49,7 @@ class Item:
     alike: tuple[JudgedCall, ...] = ()
     """Further failures of the session with the same tool, rule and text, which the person has not labelled."""
     labels: tuple[Label, ...] = ()
-    """Everybody's labels in force on the call, oldest first."""
+    """Everybody's labels in force on the call, oldest first; only those of the codebook in use."""
     problem: str = ""
 
     def own(self, by: str, role: str = "annotator") -> Label | None:
@@ -203,8 +203,10 @@ class Desk:
             if at is None or judged is None:
                 return Item(item, source, session, problem="the trace no longer has this call")
             store = self.workspace.label_store(source)
-            labels = store.of_call(*item.target)
-            mine = {key for key, by in store.in_force(item.store, item.session_id) if by == self.workspace.by}
+            codebook = self.workspace.taxonomy.id
+            labels = [one for one in store.of_call(*item.target) if one.taxonomy == codebook]
+            others = store.in_force(item.store, item.session_id).values()
+            mine = {one.call_key for one in others if (one.by, one.taxonomy) == (self.workspace.by, codebook)}
         except ReachError as error:
             return Item(item, problem=error.line())
         before, after = steps[max(0, at - BEFORE) : at], steps[at + 1 : at + 1 + AFTER]

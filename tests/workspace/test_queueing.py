@@ -273,6 +273,17 @@ def test_a_label_given_in_a_session_counts_in_the_queue() -> None:
     assert (place.first(), place.after(3), place.deferred) == (3, 1, [1])
 
 
+def test_labels_of_another_codebook_are_another_matter() -> None:
+    desk = workspace()
+    queue = queue_of(desk, size=3)
+    source = desk.found.sources[0]
+    call = next(one for one in desk.judged_calls(source) if one.call.key == queue.items[0].call_key)
+    desk.save_label(source, call, replace(desk.make_label(source, call, "misuse"), taxonomy="other"))
+    table = Desk(desk, desk.found.sources, queue)
+    assert table.place.first() == 1
+    assert table.own(table.load(1)) is None
+
+
 def test_identical_failures_differ_in_numbers_at_most() -> None:
     desk = workspace()
     calls = [one for one in desk.judged_calls(desk.found.sources[0]) if one.verdict.failed]

@@ -7,6 +7,7 @@ milliseconds, and a CSV cell that a spreadsheet would run as a formula is kept a
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import re
 from collections import Counter
@@ -104,13 +105,13 @@ def to_csv(rows: Iterable[Labelled]) -> Iterator[str]:
 def flat_row(row: Labelled) -> dict[str, Any]:
     """A label and its call as one level of columns, for tables; arguments as JSON text, a long result cut."""
     call = row.call or {}
-    arguments = call.get("arguments")
+    arguments, result = call.get("arguments"), call.get("result")
     shown = arguments if arguments is None or isinstance(arguments, str) else dumps(arguments)
     return {
         **label_record(row.label),
         "tool": call.get("tool"),
         "arguments": shown,
-        "result": _shown(call.get("result")),
+        "result": cut(result, _RESULT_SHOWN) if isinstance(result, str) else result,
     }
 
 
@@ -226,10 +227,12 @@ def _uncell(text: str) -> str:
     return text[1:] if _QUOTED_FORMULA.match(text) else text
 
 
-def _shown(result: object) -> object:
-    if not isinstance(result, str) or len(result) <= _RESULT_SHOWN:
-        return result
-    return f"{result[:_RESULT_SHOWN]}… [cut: {len(result)} characters]"
+def cut(text: str, limit: int) -> str:
+    """The beginning of a text longer than `limit`, with its whole length and hash, so that nobody takes it for all."""
+    if len(text) <= limit:
+        return text
+    digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
+    return f"{text[:limit]}… [cut: {len(text)} characters, sha256 {digest}]"
 
 
 def _typed(cells: Mapping[str, str]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from reach_tui.base.errors import LabelError
 from reach_tui.base.hashing import content_hash
 from reach_tui.labels.events import events, take_events
-from reach_tui.labels.exchange import Labelled, label_record
+from reach_tui.labels.exchange import Labelled, cut, label_record
 from reach_tui.labels.log import LogRow
 from reach_tui.model import Label
 from reach_tui.workspace.codebooks import Folding
@@ -58,18 +58,12 @@ def labelled(workspace: Workspace, source: Source, context: int = CONTEXT) -> It
 
 def _context(source: Source, judged: JudgedStep) -> Record:
     record = step_record(judged)
-    record["text"] = _short(judged.step.text)
+    record["text"] = cut(judged.step.text, _CONTEXT_TEXT)
     if judged.judged is not None:
         result = judged.judged.call.result
-        shown = _short(result.text) if result else None
+        shown = cut(result.text, _CONTEXT_TEXT) if result else None
         record["call"] = {**call_record(source, judged.judged), "result": shown, "route": None, "slots": None}
     return record
-
-
-def _short(text: str) -> str:
-    if len(text) <= _CONTEXT_TEXT:
-        return text
-    return f"{text[:_CONTEXT_TEXT]}… [cut: {len(text)} characters]"
 
 
 def list_record(source: Source, one: Labelled, folding: Folding) -> Record:

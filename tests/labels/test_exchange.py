@@ -90,7 +90,7 @@ def test_a_cell_is_never_a_formula_and_a_cut_result_says_so() -> None:
     text = "".join(to_csv([Labelled(label(note="@SUM(A1)"), call)]))
     assert "\"'=cmd|' /C calc'!A0\"" in text
     assert '"\'@SUM(A1)"' in text
-    assert "[cut: 5000 characters]" in text
+    assert "[cut: 5000 characters, sha256 " in text
     assert from_csv(text).labels == [label(note="@SUM(A1)")]
 
 

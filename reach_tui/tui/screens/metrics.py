@@ -24,7 +24,7 @@ from reach_tui.tui.metric_rows import MetricRow, metric_rows
 from reach_tui.tui.screens.call_opening import OpensCalls
 from reach_tui.tui.screens.dialogs import TextDialog
 from reach_tui.tui.screens.exporting import Exports
-from reach_tui.tui.widgets.line_view import Bar, LineList
+from reach_tui.tui.widgets.line_view import Bar, LineList, cursor_mark
 from reach_tui.workspace import Source
 from reach_tui.workspace.measuring import Measuring
 
@@ -41,7 +41,7 @@ class MetricList(LineList):
         self.waiting = ""
 
     def line_at(self, index: int, width: int) -> Line:
-        return [("▌" if index == self.cursor else " ", "key"), *self.rows[index].line]
+        return [(cursor_mark(self, index), "key"), *self.rows[index].line]
 
     def empty_line(self, index: int, width: int) -> Line:
         return [(f"  {self.waiting}", "dim")] if index == 1 else []

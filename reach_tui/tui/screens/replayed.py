@@ -95,6 +95,7 @@ class ReplayedSession(ListScreen):
         self._replay: Replay | None = None
         self._lock = threading.Lock()
         self._held: HeldFiles | None = None
+        self._held_lock = threading.Lock()
         self._files: dict[int, list[FileState]] = {}
         self._rest: Timer | None = None
         self._patience: Timer | None = None
@@ -271,6 +272,8 @@ class ReplayedSession(ListScreen):
             status = f"registry read again: {', '.join(message.changed[:3])}{' …' if len(message.changed) > 3 else ''}"
         if message.problems:
             status = f"registry: {message.problems[0]}; the last good version counts"
+        if not message.changed and status == self.status:
+            return
         self.set_status(status or "registry: all files are good again")
         if message.changed and not self.busy:
             self._start()
@@ -296,7 +299,7 @@ class ReplayedSession(ListScreen):
 
     @work(thread=True, group="files", description="files", exclusive=True, exit_on_error=False)
     def _look_up(self, step: JudgedStep) -> None:
-        with self._lock:  # one replay or look-up at a time: nobody waits longer than one
+        with self._held_lock:
             if self._held is None and self.recording is not None:
                 self._held = HeldFiles(self.recording.session, self.recording.told)
             held = self._held

@@ -19,7 +19,7 @@ from reach_tui.tui.commands import SUGGESTIONS, bindings_for
 from reach_tui.tui.lines import Line, padded, spread
 from reach_tui.tui.screens.call_opening import OpensCalls
 from reach_tui.tui.suggestion_rows import SuggestionRow, suggestion_rows
-from reach_tui.tui.widgets.line_view import Bar, LineList
+from reach_tui.tui.widgets.line_view import Bar, LineList, cursor_mark
 from reach_tui.workspace import Source
 from reach_tui.workspace.finding import CallQuery
 from reach_tui.workspace.reporting import Selection
@@ -41,7 +41,7 @@ class SuggestionList(LineList):
         self.waiting = ""
 
     def line_at(self, index: int, width: int) -> Line:
-        return [("▌" if index == self.cursor else " ", "key"), *self.rows[index].line]
+        return [(cursor_mark(self, index), "key"), *self.rows[index].line]
 
     def empty_line(self, index: int, width: int) -> Line:
         return [(f"  {self.waiting}", "dim")] if index == 1 else []

@@ -19,7 +19,7 @@ from reach_tui.tui.commands import SYMPTOMS, bindings_for
 from reach_tui.tui.lines import Line, padded, spread
 from reach_tui.tui.screens.call_opening import OpensCalls
 from reach_tui.tui.symptom_rows import SymptomRow, symptom_rows
-from reach_tui.tui.widgets.line_view import Bar, LineList
+from reach_tui.tui.widgets.line_view import Bar, LineList, cursor_mark
 from reach_tui.workspace import Source
 
 if TYPE_CHECKING:
@@ -37,8 +37,7 @@ class SymptomList(LineList):
         self.waiting = ""
 
     def line_at(self, index: int, width: int) -> Line:
-        row = self.rows[index]
-        return [("▌" if index == self.cursor else " ", "key"), *row.line]
+        return [(cursor_mark(self, index), "key"), *self.rows[index].line]
 
     def empty_line(self, index: int, width: int) -> Line:
         return [(f"  {self.waiting}", "dim")] if index == 1 else []

@@ -286,6 +286,12 @@ class LineList(LineView):
                 self.post_message(self.Chosen(self, index))
 
 
+def cursor_mark(rows: LineList, index: int) -> str:
+    """The cursor's glyph before the chosen row, a blank before all others."""
+    glyph: str = rows.app.glyphs.cursor  # type: ignore[attr-defined]
+    return glyph if index == rows.cursor else " "
+
+
 class Bar(Widget):
     """One or more fixed lines, drawn without layout; pieces can be clicked."""
 

@@ -106,10 +106,37 @@ def report(bench: Bench) -> float:
     return best(ratio)
 
 
+def replay(bench: Bench) -> float:
+    """Replaying under another threshold, as a share of reading the sessions and inferring their routes; 1,500 calls."""
+    from itertools import islice
+
+    from reach_tui.replay.differences import Course
+    from reach_tui.workspace import Workspace
+    from reach_tui.workspace.replaying import Replay, ReplaySettings
+
+    workspace = Workspace([bench.store])
+    workspace.warm_up()
+    replayer = Replay(workspace, workspace.found.sources[0], ReplaySettings())
+    next(replayer.sessions())
+    begun = time.process_time()
+    recordings = [replayer.read(session) for session in islice(replayer.sessions(), 30)]
+    reading = time.process_time() - begun
+    replayer.use(ReplaySettings(t1=0.6))
+
+    def again() -> float:
+        begun = time.process_time()
+        for recording in recordings:
+            assert Course(replayer.run(recording)).replayed.decisions > 0
+        return time.process_time() - begun
+
+    return best(again, 7) / reading
+
+
 GUARDS: dict[str, Guard] = {
     "verdicts": Guard(verdicts, 8.0, "all verdicts, times the bare reading of the rows"),
     "report": Guard(report, 12.0, "the whole report without an index, times the bare reading of the rows"),
     "step": Guard(step, 4.0, "a step with the inspector, times a key on a one-widget program"),
+    "replay": Guard(replay, 0.03, "a replay under another threshold, as a share of reading the sessions for it"),
     "paging": Guard(paging, 2.5, "a page in the list of all calls, times a key on a one-widget program"),
 }
 """By name. The figures on a quiet machine are in docs/performance.md."""

@@ -11,7 +11,7 @@ import click
 from reach_tui.base.errors import UsageError
 from reach_tui.base.text import one_line
 from reach_tui.cli.output import Column, Record, emit, encode, record_options
-from reach_tui.cli.sources import Traces, labels_option, path_argument
+from reach_tui.cli.sources import Traces, labels_option, path_argument, taxonomy_option
 from reach_tui.cli.streams import BAD_INPUT
 
 if TYPE_CHECKING:
@@ -63,7 +63,10 @@ def _recipe(value: object) -> str:
 @click.option("--by", metavar="NAME", help="Who draws it; without it the name in your settings, or your login.")
 @click.option("--json", "--jsonl", "as_json", is_flag=True, help="Print the queue with its items as JSON.")
 @labels_option
-def queue(path: Path, by: str | None, as_json: bool, labels_file: Path | None, **options: object) -> int:
+@taxonomy_option
+def queue(
+    path: Path, by: str | None, as_json: bool, labels_file: Path | None, taxonomy: str | None, **options: object
+) -> int:
     """Draw a labelling queue over PATH and keep it with the labels; `L` in the screens goes on with it.
 
     Suspects nearest to doubt first, every tool in its turn, and random controls among them. Anybody may work on it;
@@ -75,7 +78,7 @@ def queue(path: Path, by: str | None, as_json: bool, labels_file: Path | None, *
     """
     from reach_tui.workspace.queueing import adjudication_queue, rule_error_queue, standing_of
 
-    traces = Traces([path], labels_file, by)
+    traces = Traces([path], labels_file, by, taxonomy=taxonomy)
     if not traces.sources:
         return BAD_INPUT
     if options["disputes"] and options["rule_errors"]:
@@ -140,7 +143,8 @@ def _to_the_end(work: Generator[Progress, None, Made]) -> Made:
 @record_options
 @click.option("--by", metavar="NAME", help="Whose place is shown; without it yours.")
 @labels_option
-def queues(path: Path, form: str | None, by: str | None, labels_file: Path | None) -> int:
+@taxonomy_option
+def queues(path: Path, form: str | None, by: str | None, labels_file: Path | None, taxonomy: str | None) -> int:
     """List the labelling queues kept with the labels, newest first: name, who drew it, your place, recipe.
 
     \b
@@ -149,7 +153,7 @@ def queues(path: Path, form: str | None, by: str | None, labels_file: Path | Non
     """
     from reach_tui.workspace.queueing import queue_records
 
-    traces = Traces([path], labels_file, by)
+    traces = Traces([path], labels_file, by, taxonomy=taxonomy)
     if not traces.sources:
         return BAD_INPUT
     found = emit(queue_records(traces.workspace, traces.sources), form, COLUMNS)

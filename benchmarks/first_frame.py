@@ -56,7 +56,9 @@ def main() -> None:
         path = Path(folder) / "floor.py"
         path.write_text(FLOOR, encoding="utf-8")
         floor = measure([sys.executable, str(path)], "floor ready", args.starts)
-    ours = measure([sys.executable, "-m", "reach_tui", args.store], args.title, args.starts)
+    command = [sys.executable, "-m", "reach_tui", args.store]
+    measure(command, args.title, 1)  # compiles the modules, where nobody has
+    ours = measure(command, args.title, args.starts)
     ratios = {name: round(ours[name] / floor[name], 2) for name in floor}
     print(json.dumps({"floor": floor, "reach_tui": ours, "times_floor": ratios}, indent=1))
 

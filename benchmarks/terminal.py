@@ -43,6 +43,7 @@ class Terminal:
         self._begun = time.perf_counter()
         self.pid, self._fd = pty.fork()
         if self.pid == 0:
+            os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # the modules of an installed program are compiled
             os.execvpe(command[0], list(command), dict(os.environ, TERM="xterm-256color", COLORTERM="truecolor"))
         fcntl.ioctl(self._fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 

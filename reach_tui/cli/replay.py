@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,6 +50,7 @@ def _timeouts(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> 
     "--timeout", multiple=True, callback=_timeouts, metavar="TOOL=MS", help="A tool's limit (* for all), or p99."
 )
 @click.option("--breaker", is_flag=True, help="Open a breaker for each tool as the layer does.")
+@click.option("--budget", type=click.IntRange(min=1), metavar="MS", help="Time that the calls after one request share.")
 @click.option("--recorded-only", is_flag=True, help="Infer no routes for calls that recorded none.")
 @click.option("--json", "--jsonl", "as_json", is_flag=True, help="One JSON object.")
 def replay(
@@ -64,6 +66,7 @@ def replay(
     guard_rule: str,
     timeout: dict[str, int],
     breaker: bool,
+    budget: int | None,
     recorded_only: bool,
     as_json: bool,
 ) -> int:
@@ -83,6 +86,7 @@ def replay(
     settings = ReplaySettings(
         t1, gap, floor, k, registry, degraded, guard_after, guard_rule, timeout, advised, breaker, not recorded_only
     )
+    settings = replace(settings, budget_ms=budget)
     traces = Traces([path])
     if not traces.sources:
         return BAD_INPUT
@@ -162,6 +166,11 @@ def _record(result: Replayed, settings: ReplaySettings) -> Record:
             "blocked": sum(one.blocked for one in result.moments),
             "where": [one.call_key for one in result.moments if one.blocked],
         },
+        "budget": {
+            "killed_good": sum(one.over_budget == "good" for one in result.moments),
+            "killed_bad": sum(one.over_budget == "bad" for one in result.moments),
+            "where": [one.call_key for one in result.moments if one.over_budget == "good"],
+        },
         "retried": [one.call_key for one in result.moments if one.retried],
     }
 
@@ -193,5 +202,9 @@ def _show(result: Replayed, settings: ReplaySettings) -> None:
         click.echo(f"timeouts: {good} good calls would have been killed, {bad} bad ones")
     if settings.breaker:
         click.echo(f"breaker: {sum(one.blocked for one in result.moments)} calls would not have been made")
+    if settings.budget_ms is not None:
+        good = sum(one.over_budget == "good" for one in result.moments)
+        bad = sum(one.over_budget == "bad" for one in result.moments)
+        click.echo(f"budget: {good} good calls would have been cut off, {bad} bad ones")
     if settings.registry is not None:
         click.echo(f"retries: {sum(one.retried for one in result.moments)} failed calls would have been sent again")

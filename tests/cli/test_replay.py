@@ -49,6 +49,10 @@ def test_one_session_another_registry_and_limits(reach: Run, tmp_path: Path) -> 
     limits = json.loads(reach("replay", SHOP, "--timeout", "*=1", "--json").out)["timeouts"]
     assert limits["killed_good"] == len(limits["where"]) > 0
     assert reach("replay", SHOP, "--timeout", "p99", "--breaker").code == 0
+    budget = json.loads(reach("replay", SHOP, "--budget", "1", "--json").out)["budget"]
+    assert budget["killed_good"] == len(budget["where"]) > 0
+    text = reach("replay", SHOP, "--budget", "1").out
+    assert f"budget: {budget['killed_good']} good calls would have been cut off, {budget['killed_bad']} bad" in text
     tools = Path(shutil.copytree(ROOT / "reach_tui/registries/shop", tmp_path / "tools"))
     (tools / "broken.yaml").write_text("name: [")
     broken = reach("replay", SHOP, "--registry", tools, "--json")

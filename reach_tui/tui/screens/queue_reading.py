@@ -80,7 +80,7 @@ class QueueReading(ListScreen):
         """The current item has been read."""
         raise NotImplementedError  # the screen does
 
-    def redraw(self) -> None:
+    def redraw(self, *, keep_scroll: bool = False) -> None:
         """Draw everything anew."""
         raise NotImplementedError  # the screen does
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import shutil
+import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -16,7 +19,7 @@ from reach_tui.tui.knobs import KNOBS, UNCHANGED
 from reach_tui.tui.screens.dialogs import NoteDialog
 from reach_tui.tui.screens.replay import NumbersDialog, ReplayScreen
 from reach_tui.tui.screens.session import SessionScreen
-from reach_tui.workspace import Settings
+from reach_tui.workspace import JudgedCall, Settings, Source, Workspace
 from tests.tui.kit import DATA, ROOT, SAMPLES, open_session, running, screen_text, shows, until
 from tests.tui.test_hostile import ATTACK, UNSAFE, attack_store
 
@@ -208,6 +211,31 @@ async def test_keys_typed_fast_end_at_the_last_settings() -> None:
         assert (screen.settings.t1, screen.settings.gap) == (0.65, 0.2)
         told = [one for one in course_of(screen).replayed.moments if one.after is not None]
         assert {(one.after.thresholds.t1, one.after.thresholds.gap) for one in told if one.after} == {(0.65, 0.2)}
+
+
+async def test_settings_turned_while_limits_are_read_overtake_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with running([OPENCODE]) as (app, pilot):
+        await pilot.press("P")
+        screen = await replayed(app, pilot)
+        begun: list[str] = []
+        real = Workspace.judged_calls
+
+        def slow(
+            workspace: Workspace, source: Source, session_ids: Iterable[str] | None = None
+        ) -> Iterator[JudgedCall]:
+            begun.append("session")
+            time.sleep(0.3)
+            return real(workspace, source, session_ids)
+
+        monkeypatch.setattr(Workspace, "judged_calls", slow)
+        await choose(screen, pilot, "timeout")
+        await pilot.press("plus")
+        await shows(app, "sessions read for the advised limits")
+        await pilot.press("backspace")
+        await until(lambda: not screen.busy)
+        assert screen.settings == UNCHANGED
+        assert len(begun) < sum(1 for _ in app.workspace.found.sources[0].reader.sessions())
+        assert course_of(screen).counts[Kind.KILLED_GOOD] == 0
 
 
 async def test_the_file_that_an_edit_believed_in_stands_beside_what_it_held() -> None:

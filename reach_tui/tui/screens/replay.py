@@ -172,6 +172,12 @@ class ReplayScreen(ReplayedSession):
         self.query_one("#top", Bar).refresh()
         self.look_at_files()
 
+    def on_bar_clicked(self, event: Bar.Clicked) -> None:
+        """A setting was clicked: it is the chosen one. (The base class's handler is called as well.)"""
+        for number, knob in enumerate(KNOBS):
+            if event.text == knob.label:
+                self._choose(number - self.knob)
+
     @on(LineList.Chosen)
     def _clicked(self) -> None:
         self.action_open()
@@ -348,7 +354,7 @@ class ReplayScreen(ReplayedSession):
         if self.course is None:
             return [[(self.reach.glyphs.rule * width, "rule")]]
         course = self.course
-        state = "replaying …" if self.slow else self.status
+        state = self.progress or ("replaying …" if self.slow else self.status)
         return [head_line(course.counts, course.replayed.decisions, state, width, self.reach.glyphs)]
 
     def _bottom(self, width: int) -> list[Line]:

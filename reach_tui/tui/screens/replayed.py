@@ -35,7 +35,7 @@ _PATIENCE = 0.25  # one that takes longer says so
 
 
 class _Stopped(Exception):
-    """The person has left."""
+    """The person has left, or wants other settings."""
 
 
 class ReplayedSession(ListScreen):
@@ -61,6 +61,10 @@ class ReplayedSession(ListScreen):
 
         settings: ReplaySettings
         error: ReachError
+
+    @dataclass
+    class Overtaken(Message):
+        """A replay was given up, because the settings have changed again."""
 
     @dataclass
     class RegistryRead(Message):
@@ -91,6 +95,8 @@ class ReplayedSession(ListScreen):
         self.busy = self.slow = False
         """A replay is being made; it takes long enough to say so."""
         self.status = ""
+        self.progress = ""
+        """What is being read, where that takes long."""
         self._good = UNCHANGED
         self._replay: Replay | None = None
         self._lock = threading.Lock()
@@ -163,6 +169,7 @@ class ReplayedSession(ListScreen):
 
     def _over(self) -> None:
         self.busy = self.slow = False
+        self.progress = ""
         if self._patience is not None:
             self._patience.stop()
             self._patience = None
@@ -185,14 +192,15 @@ class ReplayedSession(ListScreen):
 
     @work(thread=True, group="replay", description="replay", exit_on_error=False)
     def _run(self) -> None:
-        settings, watch = self.settings, _Watch(self, get_current_worker())
+        settings = self.settings
+        watch = _Watch(self, get_current_worker(), settings)
         try:
             with self._lock:
                 recording, course = self._replayed(settings, watch)
         except ReachError as error:
             self.post_message(self.NotRun(settings, error))
         except _Stopped:
-            return
+            self.post_message(self.Overtaken())
         else:
             self.post_message(self.Ran(settings, recording, course))
 
@@ -212,7 +220,13 @@ class ReplayedSession(ListScreen):
             self.step_list.waiting = f"{message.words} …  Escape stops"
             self.step_list.refresh()
         else:
-            self.set_status(message.words)
+            self.progress = message.words
+            self.refresh_bars()
+
+    @on(Overtaken)
+    def _overtaken(self) -> None:
+        self._over()
+        self._start()
 
     @on(Ran)
     def _ran(self, message: Ran) -> None:
@@ -319,15 +333,16 @@ def _usual(course: Course) -> Thresholds:
 
 
 class _Watch:
-    """Tells the screen how much was read, and ends the work when the person has left."""
+    """Tells the screen how much was read, and ends the work when the person has left or has changed the settings."""
 
-    def __init__(self, screen: ReplayedSession, worker: Worker[object]) -> None:
-        self._screen, self._worker = screen, worker
+    def __init__(self, screen: ReplayedSession, worker: Worker[object], settings: ReplaySettings) -> None:
+        self._screen, self._worker, self._settings = screen, worker, settings
         self.what = "steps read"
         self._count, self._told = 0, time.monotonic()
 
     def __call__(self) -> None:
-        if self._worker.is_cancelled:
+        newer = self._screen.recording is not None and self._screen.settings != self._settings
+        if newer or self._worker.is_cancelled:
             raise _Stopped
         self._count += 1
         if time.monotonic() - self._told > _TELL:

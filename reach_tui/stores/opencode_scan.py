@@ -154,7 +154,8 @@ class _Glance(msgspec.Struct, gc=False, eq=False):
     arguments: JsonValue
     text: str
     exit_code: int | None
-    turn: int
+    turn: int = 0
+    """Known once the whole session was read."""
     flagged: ClassVar[bool | None] = False
     plain: ClassVar[bool] = True
     step: ClassVar[int] = 0
@@ -225,7 +226,8 @@ class _Page:
                 read = _decode_part(data or b"")
             except _UNREAD:
                 read = None
-            if (plain := type(read) is _PlainPart) is False:
+            plain = type(read) is _PlainPart
+            if not plain:
                 if message in users:
                     self._hear(self.numbers[message], data)
                 if read is not None:
@@ -239,10 +241,12 @@ class _Page:
                 state = read.state
                 own = state.metadata
                 code = None if own is None else own.exitCode if own.exit is None else own.exit
-                call = _Glance(
-                    session, name, self, number, data or b"", read.callID or "", read.tool, state.input, state.output, code, 0
+                arguments, text = state.input, state.output
+                found.append(
+                    _Glance(
+                        session, name, self, number, data or b"", read.callID or "", read.tool, arguments, text, code
+                    )
                 )
-                found.append(call)
             else:
                 found.append(_Odd(number, name, data))
 

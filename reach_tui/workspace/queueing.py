@@ -146,7 +146,10 @@ def described(recipe: Mapping[str, JsonValue]) -> str:
 
 def adjudication_queue(workspace: Workspace, sources: Sequence[Source]) -> Queue:
     """Keep a queue of the calls in these sources on which people disagree. Raises `LabelError` if there are none."""
-    open_ones = [target for source in sources for target in disputes(opinions(workspace.labels_in_force(source)))]
+    folding = workspace.folding
+    open_ones = [
+        target for source in sources for target in disputes(opinions(workspace.labels_in_force(source), folding))
+    ]
     items = _items(workspace, sources, dict.fromkeys(open_ones, "dispute"))
     if not items:
         raise LabelError("people agree on every call of these traces that two of them labelled")

@@ -62,9 +62,17 @@ class LabelCommands:
         keys = self.key_line(max(20, width - room - 2))
         return [
             [(self.reach.glyphs.rule * width, "rule")],
-            padded(digits_line(width), width),
+            padded(self._digits(width), width),
             spread([(" ", "text"), *keys], padded(status, room), width),
         ]
+
+    def _digits(self, width: int) -> Line:
+        """The label keys; with a word of the person's own codebook where one is set."""
+        if not self.reach.workspace.settings.taxonomy:
+            return digits_line(width)  # no file is read for the first screen
+        from reach_tui.tui.queue_lines import code_digits
+
+        return code_digits(self.reach.workspace.taxonomy, None, width)
 
     def action_next_failure(self) -> None:
         self.jump(1, hidden=False)

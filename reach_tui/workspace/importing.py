@@ -189,13 +189,15 @@ def stories(workspace: Workspace, source: Source) -> Iterator[Story]:
     from reach_tui.stores.reach import ReachReader
 
     reader = source.reader
-    labels = workspace.label_store(source) if workspace.label_path(source).exists() else None
+    by_session: dict[str, list[Label]] = {}
+    for label in workspace.labels_in_force(source):
+        by_session.setdefault(label.session_id, []).append(label)
     seen: set[str] = set()
     for session in reader.sessions():
         if session.id in seen:
             continue
         seen.add(session.id)
-        given = tuple(labels.in_force(source.kind, session.id).values()) if labels else ()
+        given = tuple(by_session.get(session.id, ()))
         if isinstance(reader, ReachReader):
             steps, loose, events = reader.told_events(session.id)
             yield Story(session, steps, loose, events, given)

@@ -8,11 +8,13 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import jsonschema_rs
 import pytest
 
 from tests.cli.conftest import Run
 
 DATA = Path(__file__).resolve().parents[1] / "data"
+EVENTS = Path(__file__).resolve().parents[2] / "reach_tui/labels/event.schema.json"
 FIRST = """\
 id: checkout
 version: 1
@@ -184,7 +186,9 @@ def test_the_events_are_the_whole_log_and_scout_s_columns_the_settled_calls(reac
         assert reach("label", store, call, category, "--by", by).code == 0
     file, team = store.parent / "log.jsonl", store.parent / "team.db"
     assert reach("labels", "export", store, "--events", "-o", file).code == 0
-    assert len(file.read_text(encoding="utf-8").splitlines()) == 6
+    validator = jsonschema_rs.validator_for(json.loads(EVENTS.read_text(encoding="utf-8")))
+    events = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    assert [[error.message for error in validator.iter_errors(one)] for one in events] == [[]] * 6
     assert json.loads(reach("labels", "import", store, file, "--labels", team, "--json").out)["imported"] == 6
     assert reach("labels", "export", store, "--events", "--labels", team).out == file.read_text(encoding="utf-8")
     rows = reach("labels", "export", store, "--format", "scout", "--labels", team).out.splitlines()
@@ -234,3 +238,29 @@ def test_a_long_result_is_whole_in_json_lines_and_its_cut_told_elsewhere(reach: 
     digest = hashlib.sha256(long.encode()).hexdigest()
     flat = reach("labels", "export", store, "--format", "csv").out
     assert f"[cut: {len(long)} characters, sha256 {digest[:16]}]" in flat
+
+
+def test_a_native_database_gets_the_labels_of_every_codebook_and_write_back_too(reach: Run, store: Path) -> None:
+    import sqlite3
+    from contextlib import closing
+
+    call = failed(reach, store, 1)[0]
+    for category, more in (
+        ("context_gap", []),
+        ("system_design", ["--taxonomy", "mast"]),
+        ("loop_repetition", ["--adjudicate"]),
+    ):
+        assert reach("label", store, call, category, "--by", "ann", *more).code == 0
+    assert reach("import", store, "--into", store.parent / "native.db").code == 0
+    listed = json.loads(reach("labels", "list", store.parent / "native.db", "--json").out)
+    wanted = [
+        ("mast", "annotator", "system_design"),
+        ("reach-failure", "adjudicator", "loop_repetition"),
+        ("reach-failure", "annotator", "context_gap"),
+    ]
+    assert sorted((one["taxonomy"], one["role"], one["category"]) for one in listed) == wanted
+    for _ in range(2):
+        assert reach("labels", "write-back", store).code == 0
+    with closing(sqlite3.connect(store)) as connection:
+        rows = connection.execute("SELECT taxonomy, role, category FROM reach_label ORDER BY 1, 2").fetchall()
+    assert rows == wanted

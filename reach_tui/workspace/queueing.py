@@ -349,14 +349,14 @@ def opened(workspace: Workspace, sources: Sequence[Source], what: str) -> Genera
 
 
 def notes(workspace: Workspace, sources: Sequence[Source]) -> list[tuple[Source, Label]]:
-    """The person's notes that have no class yet, in the order of their words: alike ones stand together.
+    """The person's notes under this codebook that have no class yet, by their words: alike ones stand together.
 
     Raises `LabelError`.
     """
     found: dict[str, tuple[Source, Label]] = {}
     for source in sources:
         for label in workspace.label_store(source).all_in_force(source.kind, by=workspace.by):
-            if label.category == UNCODED:
+            if label.category == UNCODED and label.taxonomy == workspace.taxonomy.id:
                 found.setdefault(label.uid or "", (source, label))
     return sorted(found.values(), key=lambda pair: (pair[1].note.casefold(), pair[1].call_key or ""))
 
@@ -366,7 +366,9 @@ def class_notes(workspace: Workspace, chosen: Sequence[tuple[Source, Label]], ca
     stores: dict[int, tuple[LabelStore, list[Label]]] = {}
     for source, label in chosen:
         store = workspace.label_store(source)
-        stores.setdefault(id(store), (store, []))[1].append(replace(label, category=category, at=now_ms(), id=None))
+        stores.setdefault(id(store), (store, []))[1].append(
+            replace(label, category=category, at=now_ms(), id=None, taxonomy_version=workspace.taxonomy.version)
+        )
     for store, labels in stores.values():
         store.save_many(labels)
     return len(chosen)

@@ -76,7 +76,9 @@ class QueueScreen(ChoosesQueues, QueueLabels):
     def shown(self) -> None:
         judged = self.item.judged if self.item is not None else None
         if judged is not None and not self.hides:
-            self.point_at(judged.verdict.category)
+            verdict, codebook = judged.verdict, self.reach.workspace.taxonomy
+            paths = codebook.of_failure(verdict.category, verdict.subcategory)
+            self.point_at(paths[0].partition("/")[0] if paths else None)
         self._shown_at = time.monotonic()
         self.redraw()
         if self._typed and self.item is not None:

@@ -159,6 +159,7 @@ async def test_a_step_after_a_pause_is_drawn_once_and_whole(monkeypatch: pytest.
             rows = screen.step_list
             ahead = rows.steps[rows.rows[rows.cursor + 1].index]
             await until(lambda ahead=ahead: not screen.told(ahead)[2])  # type: ignore[misc]
+            await until(lambda: "being inferred" not in screen_text(app))
             drawn.clear()
             await pilot.press("j")
             assert "being inferred" not in screen_text(app)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from reach_tui.base.sqlite_access import REGISTRY
 
 SHARED = Path(os.environ.get("REACH_TUI_SHARED") or Path(__file__).resolve().parents[1] / ".." / "shared")
 
@@ -25,6 +29,19 @@ def _own_folders(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
         monkeypatch.delenv(f"REACH_TUI_{name}", raising=False)
     monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)  # commands must flush by themselves
     monkeypatch.setenv("REACH_TUI_PLUGINS", "off")
+
+
+@pytest.fixture(autouse=True)
+def _no_database_left_open() -> Iterator[None]:
+    """A connection that a test leaves open would keep an agent's `-wal` from being reset, and hide such a fault."""
+    yield
+    for _ in range(40):  # threads of a screen that was just left may still be closing theirs
+        if not REGISTRY.open:
+            return
+        time.sleep(0.05)
+    left = list(REGISTRY.open)
+    REGISTRY.open.clear()  # the next test is not to blame
+    pytest.fail(f"left open: {left}")
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -42,8 +43,9 @@ def positions(found: Standing) -> list[int]:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> LabelStore:
-    return LabelStore.open(tmp_path / "labels.db")
+def store(tmp_path: Path) -> Iterator[LabelStore]:
+    with LabelStore.open(tmp_path / "labels.db") as opened:
+        yield opened
 
 
 def test_nothing_is_made_by_looking(store: LabelStore) -> None:

@@ -91,7 +91,7 @@ async def test_another_open_store_is_what_was_before(two: list[Path]) -> None:
         told = next(one for one in expected.comparison.tools if one.tool == query.tool and one.measure == "hidden")
         assert len(calls.call_list.calls) == told.after[0]
         await pilot.press("escape", "escape", "escape")
-        await shows(app, "sessions hide errors")
+        await shows(app, "hide errors")
 
 
 async def test_a_saved_report_and_one_that_does_not_fit(two: list[Path], tmp_path: Path) -> None:

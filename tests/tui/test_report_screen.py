@@ -61,11 +61,11 @@ async def test_a_number_leads_to_its_calls_and_a_call_to_its_session() -> None:
         assert current is not None
         assert current.call.key == calls.call_list.calls[1].key
         await pilot.press("escape", "escape", "escape")
-        await shows(app, "sessions hide errors")
+        await shows(app, "hide errors")
 
 
 async def test_report_can_be_left_while_it_is_read() -> None:
     async with running([PERI]) as (app, pilot):
         await pilot.press("R", "escape")
-        await shows(app, "sessions hide errors")
+        await shows(app, "hide errors")
         assert "sort" in screen_text(app)

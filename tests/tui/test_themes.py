@@ -56,7 +56,7 @@ async def test_theme_draws(name: str) -> None:
         assert app.theme == name
         await pilot.press("T")
         assert app.theme == BUNDLED[(BUNDLED.index(name) + 1) % 4]
-        await shows(app, "sessions hide errors")
+        await shows(app, "hide errors")
 
 
 def own_theme(text: str, name: str = "mine") -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
@@ -52,8 +52,19 @@ def end_of(work: Generator[Progress, None, Made]) -> Made:
         return made
 
 
+_MADE: list[Workspace] = []
+
+
+@pytest.fixture(autouse=True)
+def _closed() -> Iterator[None]:
+    yield
+    while _MADE:
+        _MADE.pop().close()
+
+
 def workspace(*paths: Path, by: str = "dev") -> Workspace:
-    return Workspace(paths or (PERI,), Settings(by=by))
+    _MADE.append(Workspace(paths or (PERI,), Settings(by=by)))
+    return _MADE[-1]
 
 
 def queue_of(desk: Workspace, **recipe: object) -> Queue:

@@ -14,8 +14,10 @@ from reach_tui.base.sqlite_access import REGISTRY
 
 SHARED = Path(os.environ.get("REACH_TUI_SHARED") or Path(__file__).resolve().parents[1] / ".." / "shared")
 
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each of hundreds of processes would compile every module anew
+
 # a slow machine is no failure; the gate tries the same examples every time
-settings.register_profile("reach-tui", deadline=None, derandomize=bool(os.environ.get("CI")))
+settings.register_profile("reach-tui", deadline=None, max_examples=40, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("reach-tui")
 
 
@@ -49,6 +51,11 @@ def shared() -> Path:
     """The shared folder beside the checkout, for tests marked `shared`."""
     assert SHARED.is_dir(), f"{SHARED} is not there: mark the test with @pytest.mark.shared"
     return SHARED.resolve()
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """`-n auto`: twice the processors, since many tests wait for processes, locks and screens."""
+    return 2 * (os.cpu_count() or 1)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

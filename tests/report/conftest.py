@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -42,7 +44,17 @@ def retrospective(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[
     """The generated retrospective and its truth; only for tests marked `shared`."""
     from tests.conftest import SHARED
 
-    path = tmp_path_factory.mktemp("retrospective") / "threads.db"
+    base = tmp_path_factory.getbasetemp()
+    shared_by_workers = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    path = shared_by_workers / "retrospective" / "threads.db"
+    done = path.with_suffix(".done")
+    try:
+        path.parent.mkdir()
+    except FileExistsError:  # another worker makes it
+        until = time.monotonic() + 60
+        while not done.exists() and time.monotonic() < until:
+            time.sleep(0.1)
+        return path, json.loads(path.with_suffix(".truth.json").read_text(encoding="utf-8"))
     script = SHARED.resolve() / "make_traces" / "make_peri.py"
     truth = path.with_suffix(".truth.json")
     subprocess.run(
@@ -50,6 +62,7 @@ def retrospective(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[
         check=True,
         capture_output=True,
     )
+    done.touch()
     return path, json.loads(truth.read_text(encoding="utf-8"))
 
 

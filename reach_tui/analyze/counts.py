@@ -77,7 +77,7 @@ class Tally:
         return SessionCounts(session_id, sums, self.tools, first_pass)
 
 
-def tally(pairs: Iterable[tuple[ToolCall, Verdict]]) -> Tally:
+def tally(pairs: Iterable[tuple[Glance, Verdict]]) -> Tally:
     """The sums of calls with their verdicts."""
     total = Tally()
     for call, verdict in pairs:

@@ -6,6 +6,7 @@ import json
 import shutil
 import sqlite3
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -54,7 +55,8 @@ def compare(path: Path) -> int:
         for glance, whole in zip(glances[session], scanned[session], strict=True):
             assert all(getattr(glance, name) == getattr(whole, name) for name in GLANCED if name != "plain")
             assert engine.judge(glance) == engine.judge(whole) == verdicts[whole.key]
-        sums = [tally((call, verdicts[call.key]) for call in calls).of(session) for calls in (exact, glances[session])]
+        both: tuple[Sequence[Glance], ...] = (exact, glances[session])
+        sums = [tally((call, verdicts[call.key]) for call in calls).of(session) for calls in both]
         assert sums[0] == sums[1]
         seen += len(exact)
     return seen

@@ -126,7 +126,7 @@ class Confidence:
 
 
 def mark_of(slot: Slot) -> str:
-    """GAP, STALE, INVENTED, AMBIGUOUS or SCHEMA: the first word that stands out in what lowered it; empty without one."""
+    """GAP, SCHEMA, STALE, INVENTED or AMBIGUOUS: the first that stands out in what lowered it; empty without one."""
     for word in ("GAP", "SCHEMA", "STALE", "INVENTED", "AMBIGUOUS"):
         if any(part.upper().startswith(f"{word}:") for part in slot.note.split("; ")):
             return word

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
 
+from reach_tui.base.clock import now_ms
 from reach_tui.base.jsonio import JsonValue, dumps
 from reach_tui.base.text import clean, one_line
 from reach_tui.model import Evidence, StepKind, ToolCall
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 PREVIEW = 12_288
 """Characters of a result that the inspector shows; the full-screen view has the rest."""
+SILENT_MS = 10 * 60 * 1000
+"""A call that has had no answer for so long is taken for stopped, not for running."""
 _PLACE = 8
 """Lines kept for route and slots while they are inferred: what stands below must not jump."""
 _OLD = ("old_string", "oldString", "old_str", "old_text", "oldText")
@@ -124,12 +127,22 @@ def sentence(judged: JudgedCall) -> str:
     elif verdict.evidence is not None:
         text += f" The {verdict.evidence.where} says: {one_line(verdict.evidence.text)[:200]}"
     if call.result is None and not verdict.explanation:
-        text += " No result is recorded."
+        text += f" {_silence(call)}"
     if not call.visible:
         text += " Compacted away: the model no longer saw this step."
     if call.copy_of:
         text += f" A stored copy of {one_line(call.copy_of)}."
     return text
+
+
+def _silence(call: ToolCall, now: int | None = None) -> str:
+    """Whether a call without a result still runs: after `SILENT_MS` without an answer nobody waits for it any more."""
+    if call.started_at is None:
+        return "No result is recorded."
+    waited = (now_ms() if now is None else now) - call.started_at
+    if waited <= SILENT_MS:
+        return "No result yet: it may still be running."
+    return f"No result is recorded: stopped, there was no answer for {SILENT_MS // 60_000} minutes."
 
 
 def _side_by_side(call: ToolCall, width: int, style: Style) -> list[Line]:

@@ -75,6 +75,8 @@ class QueueReading(ListScreen):
         self.wait = "looking for where you were …"
         self._wanted: list[int] = []
         self._asked = threading.Event()
+        self._left = False
+        """The screen is gone: said before the reading thread is woken, which may see it sooner than its own end."""
 
     def shown(self) -> None:
         """The current item has been read."""
@@ -164,10 +166,10 @@ class QueueReading(ListScreen):
         while True:
             self._asked.wait()
             self._asked.clear()
-            while not worker.is_cancelled and (wanted := self._wanted):
+            while not (worker.is_cancelled or self._left) and (wanted := self._wanted):
                 self._wanted = wanted[1:]
                 self.post_message(self.Loaded(wanted[0], desk.load(wanted[0])))
-            if worker.is_cancelled or not self.is_attached:
+            if worker.is_cancelled or self._left:
                 return
 
     @on(Loaded)
@@ -178,6 +180,7 @@ class QueueReading(ListScreen):
                 self.shown()
 
     def on_unmount(self) -> None:
+        self._left = True
         self._asked.set()
 
     def put_labels(self, labels: Sequence[Label]) -> None:

@@ -17,7 +17,7 @@ SHARED = Path(os.environ.get("REACH_TUI_SHARED") or Path(__file__).resolve().par
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each of hundreds of processes would compile every module anew
 
 # a slow machine is no failure; the gate tries the same examples every time
-settings.register_profile("reach-tui", deadline=None, max_examples=40, derandomize=bool(os.environ.get("CI")))
+settings.register_profile("reach-tui", deadline=None, max_examples=30, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("reach-tui")
 
 

@@ -14,7 +14,7 @@ import pytest
 from tests.fuzz.kit import DAMAGES, stores, survive
 
 STORES = stores()
-VARIANTS = int(os.environ.get("REACH_TUI_FUZZ") or 1_600)  # over all stores; more for a night
+VARIANTS = int(os.environ.get("REACH_TUI_FUZZ") or 1_000)  # over all stores; more for a night
 CHUNK = 10
 _CHUNKS = max(1, -(-VARIANTS // (CHUNK * len(STORES))))
 HOSTILE = (

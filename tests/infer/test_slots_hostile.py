@@ -31,7 +31,7 @@ SCHEMA: JsonValue = {
 }
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(TOOLS, VALUES, TEXTS, st.sampled_from([True, False, None])), max_size=6))
 def test_nothing_raises(calls: list[tuple[str, JsonValue, str, bool | None]]) -> None:
     index = SlotIndex("/srv", dict.fromkeys(("edit", "bash", "x__y"), SCHEMA))

@@ -186,7 +186,7 @@ RUN = st.dictionaries(
 )  # fmt: skip
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.lists(RUN | JSON, max_size=3), st.booleans())
 def test_any_run_is_told(tmp_path_factory: pytest.TempPathFactory, runs: list[Any], new: bool) -> None:
     path = fill(tmp_path_factory.mktemp("fuzz") / "a.db", runs, new=new)

@@ -213,7 +213,7 @@ EVENT = st.dictionaries(
 PART = st.dictionaries(st.sampled_from(["text", "function_call", "function_response", "inline_data", "new"]), JSON)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.lists(EVENT | st.lists(PART, max_size=3).map(lambda parts: {"content": {"parts": parts}}) | JSON, max_size=4))
 def test_any_event_is_told(tmp_path_factory: pytest.TempPathFactory, events: list[Any]) -> None:
     path = tmp_path_factory.mktemp("fuzz") / "s.db"

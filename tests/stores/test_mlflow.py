@@ -214,7 +214,7 @@ CONTENT = JSON | st.fixed_dictionaries({}, optional={
 KIND = st.sampled_from(["CHAT_MODEL", "TOOL", "RETRIEVER", "CHAIN", "AGENT", None, "RERANKER"])
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.lists(st.tuples(KIND, CONTENT, st.integers(0, 4)), max_size=5))
 def test_any_span_is_told(tmp_path_factory: pytest.TempPathFactory, spans: list[Any]) -> None:
     path = tmp_path_factory.mktemp("fuzz") / "m.db"

@@ -309,7 +309,7 @@ ATTRIBUTES = st.dictionaries(
 KIND = st.sampled_from(["LLM", "TOOL", "RETRIEVER", "CHAIN", "AGENT", "UNKNOWN", "RERANKER", "GUARDRAIL", ""])
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     st.lists(
         st.tuples(KIND, ATTRIBUTES | JSON, st.sampled_from(["OK", "ERROR", "UNSET"]), st.integers(0, 4)), max_size=5

@@ -18,7 +18,7 @@ from reach_tui.stores.peri import PeriReader
 from reach_tui.stores.reader import Reader
 
 RELAXED = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 scalars = (
     st.none()

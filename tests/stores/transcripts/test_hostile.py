@@ -52,7 +52,7 @@ def spoiled(value: Any, draw: st.DataObject, depth: int = 0) -> Any:
 
 
 @pytest.mark.parametrize("kind", sorted(FOLDERS))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(draw=st.data())
 def test_spoiled_lines(kind: str, draw: st.DataObject) -> None:
     lines = lines_of(kind)

@@ -11,7 +11,7 @@ from reach_tui.base.jsonio import JsonValue
 from reach_tui.detect import checks, contradictions, envelope, verdicts
 from reach_tui.detect.case import STRONG, Case
 from reach_tui.detect.codes import class_of_exit
-from reach_tui.detect.matcher import Hit, Matcher, Window, evidence_span, window
+from reach_tui.detect.matcher import Hit, Matcher, evidence_span, window
 from reach_tui.detect.quick import FINE, FINE_CONTENT, Quick
 from reach_tui.detect.rule_files import load
 from reach_tui.detect.rules import Family, RuleSet
@@ -399,11 +399,6 @@ def _reported(case: Case, hit: Hit) -> Verdict:
 def _debatable(case: Case) -> bool:
     """An error status that the harness writes into the text without counting it: soft, whatever the text says."""
     return case.body.weak_mark and bool(case.exit_code) and case.call.flagged is not True
-
-
-def view_of(text: str, nature: str) -> Window:
-    """The part of a bare text that rules of that nature look at (for rule tests and docs)."""
-    return window(text, 0, len(text), nature)
 
 
 @cache

@@ -23,7 +23,6 @@ class Body:
     """The status is a mark that its harness writes without calling the result an error (Peri until 2026-09)."""
     failed: str | None = None
     """Rule id of a wrapper that is itself the word for failure."""
-    failed_span: tuple[int, int] | None = None
     timed_out: bool = False
 
 
@@ -171,7 +170,7 @@ def _strip_head(text: str, body: Body, log: bool) -> None:
             if hit := pattern.match(text, start):
                 start = hit.end()
                 if rule and body.failed is None:
-                    body.failed, body.failed_span = rule, hit.span()
+                    body.failed = rule
                 break
         else:
             break

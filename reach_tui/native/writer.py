@@ -249,11 +249,6 @@ class NativeWriter:
             ]
         )
 
-    def next_place(self, session_id: str) -> int:
-        """The next free place among a session's steps."""
-        self._place(session_id, 0)
-        return self._next[session_id]
-
     def flush(self) -> None:
         """Write what was added, in one transaction; on disk when this returns."""
         if any(self._rows.values()):

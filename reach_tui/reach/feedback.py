@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from reach_tui.base.jsonio import JsonValue
 from reach_tui.native.error_types import ERROR_TYPES
@@ -91,10 +91,6 @@ class Failure:
     def __post_init__(self) -> None:
         if self.error_type not in ERROR_TYPES or self.error_type == "none":
             raise ValueError(f"unknown error_type {self.error_type!r}")
-
-    def suggesting(self, suggestion: str) -> Failure:
-        """The same with another next step."""
-        return replace(self, suggestion=suggestion)
 
     def for_model(self) -> dict[str, JsonValue]:
         """What the model decides by: the seed's seven fields, then what else is known."""

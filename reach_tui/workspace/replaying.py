@@ -23,9 +23,6 @@ from reach_tui.workspace.sources import Source
 from reach_tui.workspace.tool_sets import PersonsRegistry
 from reach_tui.workspace.workspace import Workspace
 
-ADVISED = "p99"
-"""Timeouts as the trace's own durations advise them: P99 × 1.3 by tool."""
-
 
 @dataclass(frozen=True, slots=True)
 class ReplaySettings:

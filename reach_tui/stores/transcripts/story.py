@@ -137,14 +137,6 @@ class Story(Narrator):
             assert queued.step.call is not None
             queued.step = replace(queued.step, at=at, call=replace(queued.step.call, started_at=at))
 
-    def amend(self, call_id: str, **metadata: JsonValue) -> None:
-        """More facts about an open call, told before its result."""
-        if waiting := self._open.get(call_id):
-            queued = waiting[0]
-            assert queued.step.call is not None
-            call = replace(queued.step.call, metadata={**queued.step.call.metadata, **metadata})
-            queued.step = replace(queued.step, call=call)
-
     def ready(self) -> Iterator[Step]:
         """The steps that nothing can change any more."""
         while self._queue and not self._queue[0].waiting:

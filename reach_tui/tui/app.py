@@ -65,7 +65,10 @@ class ReachApp(App[int]):
             return name != DEFAULT and self._use_theme(DEFAULT)
         self.register_theme(theme)
         self.palette = palette_of(theme)
-        self.theme = name
+        if self.is_running:
+            self.theme = name
+        else:  # whoever watches is told when the program begins
+            self.set_reactive(App.theme, name)
         return True
 
     def _use_keys(self) -> None:
@@ -79,10 +82,13 @@ class ReachApp(App[int]):
         """Colours for the style sheet while a theme without our roles is in force."""
         return {"reach-rule": "#444444", "reach-dim": "#888888", "reach-key": "#cccccc"}
 
+    def get_default_screen(self) -> Screen[object]:
+        """The list of sessions stands at the bottom of the stack: pushed on an empty screen it costs two frames."""
+        return SessionsScreen()
+
     def on_mount(self) -> None:
         for complaint in self._complaints:
             self.say(complaint.line(), severity="warning")
-        self.push_screen(SessionsScreen())
 
     # For the screens
 

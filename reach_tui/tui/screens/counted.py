@@ -120,7 +120,11 @@ class CountedSessions(ListScreen):
         """Start reading: what was read while Textual was imported is in the first frame, the rest comes after."""
         first = self.reach.workspace.opening().first()
         if first is not None:
-            self.post_message(self._news(first))
+            news = self._news(first)
+            if isinstance(news, self.Loaded):
+                self._loaded(news)  # a message would come a frame later
+            else:
+                self.post_message(news)
             badges = self.reach.workspace.badges
             if badges is not None:
                 self._take_badges(badges)

@@ -10,6 +10,7 @@ from typing import Any
 from reach_tui.base.errors import ReachError, UsageError
 from reach_tui.report.compare import Comparison, compare
 from reach_tui.report.model import Report
+from reach_tui.workspace.reading import read_all
 from reach_tui.workspace.reporting import Collector, Selection, comparable, saved_report
 from reach_tui.workspace.sources import Source, open_paths
 from reach_tui.workspace.workspace import Workspace
@@ -75,10 +76,5 @@ def _before(workspace: Workspace, sides: Sides, watch: Watch, problems: list[Rea
 
 def _report(workspace: Workspace, side: Side, watch: Watch, problems: list[ReachError]) -> Report:
     collector = Collector(workspace, side.selection)
-    for source in side.sources:
-        try:
-            for _ in collector.tallies(source):
-                watch()
-        except ReachError as error:
-            problems.append(error)
+    problems += read_all(side.sources, collector.tallies, watch)
     return collector.report()

@@ -71,17 +71,15 @@ class Diagnosis:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._table = Table()
-        self._sessions = 0
         self.homes: dict[str, Source] = {}
         """The source of each session, by its id; the first one where two have the same."""
 
-    def take(self, source: Source) -> Iterator[int]:
-        """Take in a source; gives the number of sessions so far after each. Raises `StoreError`."""
+    def take(self, source: Source) -> Iterator[str]:
+        """Take in a source; gives the id of each session. Raises `StoreError`."""
         for story in stories(self._workspace, source):
             self._table.add(story)
             self.homes.setdefault(story.session.id, source)
-            self._sessions += 1
-            yield self._sessions
+            yield story.session.id
 
     def findings(self) -> tuple[Finding, ...]:
         """The table over everything taken in so far."""

@@ -34,7 +34,6 @@ class Measuring:
     def __init__(self, workspace: Workspace, most: int = _EXAMPLES) -> None:
         self._workspace = workspace
         self._most = most
-        self._sessions = 0
         self.total = Outcomes()
         self.groups: dict[str, dict[str, Outcomes]] = {by: defaultdict(Outcomes) for by in GROUPS}
         """By grouping, then by the group's name."""
@@ -43,14 +42,13 @@ class Measuring:
         self.homes: dict[str, Source] = {}
         """The source of each session that has a task against, by its id."""
 
-    def take(self, source: Source) -> Iterator[int]:
-        """Add up a source's own sessions; gives the number of sessions so far after each. Raises `StoreError`."""
+    def take(self, source: Source) -> Iterator[str]:
+        """Add up a source's own sessions; gives the id of each that was read. Raises `StoreError`."""
         for story in stories(self._workspace, source):
-            self._sessions += 1
             if story.session.own_work:
                 for task in tasks(story, self._workspace.labels_of(source, story.session.id)):
                     self._count(source, story, task)
-            yield self._sessions
+            yield story.session.id
 
     def _count(self, source: Source, story: Story, task: Task) -> None:
         self.total.count(task)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -18,6 +19,13 @@ if TYPE_CHECKING:
     from textual.widgets import Input
 
     from reach_tui.tui.app import ReachApp
+    from reach_tui.workspace import Source
+
+
+def named(sources: Sequence[Source]) -> str:
+    """The names of the first sources, and how many more there are."""
+    more = f" +{len(sources) - 3}" if len(sources) > 3 else ""
+    return ", ".join(source.name for source in sources[:3]) + more
 
 
 class ListScreen(Screen[None]):
@@ -147,6 +155,10 @@ class ListScreen(Screen[None]):
                 line += pieces
         return line + last
 
+    def keys_below(self, width: int) -> list[Line]:
+        """A rule, and the key line."""
+        return [[(self.reach.glyphs.rule * width, "rule")], padded([(" ", "text"), *self.key_line(width - 2)], width)]
+
     def on_bar_clicked(self, event: Bar.Clicked) -> None:
         """A word or key of the key line was clicked: do it."""
         for command in commands_for(self.commands_of):
@@ -183,7 +195,7 @@ class FramedScreen(ListScreen):
 
     def on_mount(self) -> None:
         self.query_one("#top", Bar).show(self._top)
-        self.query_one("#bottom", Bar).show(self._bottom)
+        self.query_one("#bottom", Bar).show(self.keys_below)
         self.line_list.focus()
         self.begin()
 
@@ -198,6 +210,3 @@ class FramedScreen(ListScreen):
 
     def _top(self, width: int) -> list[Line]:
         return [spread(*self.head(width), width), [(self.reach.glyphs.rule * width, "rule")]]
-
-    def _bottom(self, width: int) -> list[Line]:
-        return [[(self.reach.glyphs.rule * width, "rule")], padded([(" ", "text"), *self.key_line(width - 2)], width)]

@@ -2,49 +2,45 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 from textual import on, work
-from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.message import Message
-from textual.worker import get_current_worker
 
 from reach_tui.analyze.metric_words import WORDS
 from reach_tui.analyze.outcomes import GROUPS
 from reach_tui.base.errors import ReachError
 from reach_tui.report.metrics import plain
 from reach_tui.tui.commands import METRICS, bindings_for
-from reach_tui.tui.lines import Line, padded, spread, wrap
+from reach_tui.tui.lines import Line, wrap
 from reach_tui.tui.metric_rows import MetricRow, metric_rows
+from reach_tui.tui.screens.base import named
 from reach_tui.tui.screens.call_opening import OpensCalls
 from reach_tui.tui.screens.dialogs import TextDialog
 from reach_tui.tui.screens.exporting import Exports
-from reach_tui.tui.widgets.line_view import Bar, LineList, cursor_mark
+from reach_tui.tui.screens.reading import ReadingList, ReadingScreen
+from reach_tui.tui.widgets.line_view import cursor_mark
 from reach_tui.workspace import Source
 from reach_tui.workspace.measuring import Measuring
+from reach_tui.workspace.reading import Stopped, read_all
 
-_TELL_SECONDS = 0.2
 _MOST_AGAINST = 500
 
 
-class MetricList(LineList):
+class MetricList(ReadingList):
     """The rows of the metrics."""
 
     def __init__(self) -> None:
         super().__init__(id="metrics")
         self.rows: list[MetricRow] = []
-        self.waiting = ""
 
     def line_at(self, index: int, width: int) -> Line:
         return [(cursor_mark(self, index), "key"), *self.rows[index].line]
-
-    def empty_line(self, index: int, width: int) -> Line:
-        return [(f"  {self.waiting}", "dim")] if index == 1 else []
 
 
 class WordsDialog(TextDialog):
@@ -61,17 +57,12 @@ class WordsDialog(TextDialog):
         return lines
 
 
-class MetricsScreen(Exports, OpensCalls):
+class MetricsScreen(Exports, OpensCalls, ReadingScreen):
     """End to end, first pass, coverage, attribution; by tool, model, project or week."""
 
     commands_of = METRICS
     BINDINGS: ClassVar[list[Binding]] = bindings_for(METRICS)  # type: ignore[assignment]
-
-    @dataclass
-    class Progress(Message):
-        """So many sessions have been read."""
-
-        sessions: int
+    reads = "measure"
 
     @dataclass
     class Measured(Message):
@@ -87,16 +78,10 @@ class MetricsScreen(Exports, OpensCalls):
         self.found: Measuring | None = None
         self.by = GROUPS[0]
 
-    def compose(self) -> ComposeResult:
-        yield Bar(id="top")
-        yield MetricList()
-        yield Bar(id="bottom")
+    def make_list(self) -> MetricList:
+        return MetricList()
 
-    def on_mount(self) -> None:
-        self.query_one("#top", Bar).show(self._top)
-        self.query_one("#bottom", Bar).show(self._bottom)
-        self.metric_list.waiting = "reading …  Escape stops"
-        self.metric_list.focus()
+    def begin(self) -> None:
         self._measure()
 
     @property
@@ -106,31 +91,15 @@ class MetricsScreen(Exports, OpensCalls):
 
     @work(thread=True, group="measure", description="measure", exit_on_error=False)
     def _measure(self) -> None:
-        worker, told = get_current_worker(), time.monotonic()
         measuring = Measuring(self.reach.workspace, _MOST_AGAINST)
-        problems: list[ReachError] = []
-        for source in self._sources:
-            try:
-                for count in measuring.take(source):
-                    if worker.is_cancelled:
-                        return
-                    if time.monotonic() - told > _TELL_SECONDS:
-                        told = time.monotonic()
-                        self.post_message(self.Progress(count))
-            except ReachError as error:
-                problems.append(error)
-        self.post_message(self.Measured(measuring, problems))
-
-    @on(Progress)
-    def _progress(self, message: Progress) -> None:
-        self.metric_list.waiting = f"{message.sessions:,} sessions read …  Escape stops"
-        self.metric_list.refresh()
+        with suppress(Stopped):
+            problems = read_all(self._sources, measuring.take, self.telling())
+            self.post_message(self.Measured(measuring, problems))
 
     @on(Measured)
     def _measured(self, message: Measured) -> None:
         self.found = message.found
-        for problem in message.problems[:3]:
-            self.reach.say(problem.line(), severity="warning")
+        self.warn(message.problems)
         self._lay_out()
 
     def on_resize(self) -> None:
@@ -141,16 +110,11 @@ class MetricsScreen(Exports, OpensCalls):
         if self.found is not None:
             rows.rows = metric_rows(self.found, self.by, rows.line_width, self.reach.glyphs, self._title_of)
             rows.set_count(len(rows.rows))
-        for bar in self.query(Bar):
-            bar.refresh()
+        self.refresh_bars()
 
     def _title_of(self, session_id: str) -> str:
         source = self.found.homes.get(session_id) if self.found is not None else None
         return self.reach.title_of(source, session_id) if source is not None else session_id
-
-    @on(LineList.Chosen)
-    def _clicked(self) -> None:
-        self.action_open()
 
     def action_open(self) -> None:
         """Go to the step that speaks against the task."""
@@ -182,16 +146,7 @@ class MetricsScreen(Exports, OpensCalls):
         assert self.found is not None
         return export_metrics(self.found, form, target, tuple(self._sources), self._title_of)
 
-    def action_back(self) -> None:
-        self.workers.cancel_group(self, "measure")
-        self.app.pop_screen()
-
-    def _top(self, width: int) -> list[Line]:
-        names = ", ".join(one.name for one in self._sources[:3])
-        more = f" +{len(self._sources) - 3}" if len(self._sources) > 3 else ""
+    def head(self, width: int) -> tuple[Line, Line]:
         right: Line = [(f"by {self.by} ", "key")]
-        left: Line = [(" metrics ", "title"), (f"· {names}{more}", "dim")]
-        return [spread(left, right, width), [(self.reach.glyphs.rule * width, "rule")]]
-
-    def _bottom(self, width: int) -> list[Line]:
-        return [[(self.reach.glyphs.rule * width, "rule")], padded([(" ", "text"), *self.key_line(width - 2)], width)]
+        left: Line = [(" metrics ", "title"), (f"· {named(self._sources)}", "dim")]
+        return left, right

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from textual import on
-from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.message import Message
 
 from reach_tui.base.errors import ReachError
 from reach_tui.model import Label
 from reach_tui.tui.commands import NOTES, bindings_for
-from reach_tui.tui.lines import Line, fit, padded, spread
+from reach_tui.tui.lines import Line, fit
 from reach_tui.tui.queue_lines import code_digits
+from reach_tui.tui.screens.base import FramedScreen
 from reach_tui.tui.screens.call_opening import OpensCalls
 from reach_tui.tui.widgets.line_view import Bar, LineList
 from reach_tui.workspace import Source
@@ -52,7 +52,7 @@ class NoteList(LineList):
         return [(f"  {self.advice}", "dim")] if index == 1 else []
 
 
-class NotesScreen(OpensCalls):
+class NotesScreen(OpensCalls, FramedScreen):
     """Space chooses notes, a digit gives them all that class."""
 
     commands_of = NOTES
@@ -73,17 +73,12 @@ class NotesScreen(OpensCalls):
         self.several = len(self.sources) > 1
         self.status: tuple[str, str] = ("", "dim")
 
-    def compose(self) -> ComposeResult:
-        yield Bar(id="top")
-        yield NoteList()
-        yield Bar(id="bottom")
+    def make_list(self) -> NoteList:
+        return NoteList()
 
-    def on_mount(self) -> None:
+    def begin(self) -> None:
         self._program = self.reach  # a screen that was left knows its program no more
-        self.query_one("#top", Bar).show(self._top)
-        self.query_one("#bottom", Bar).show(self._bottom)
         self.note_list.advice = "reading …"
-        self.note_list.focus()
         self.reach.on_label_thread(lambda: self._read(""))
 
     @property
@@ -131,8 +126,7 @@ class NotesScreen(OpensCalls):
             rows.chosen &= {label.uid or "" for _, label in message.found}
             rows.advice = "no notes without a class: e in the labelling queue writes one"
             rows.set_count(len(rows.notes))
-        for bar in self.query(Bar):
-            bar.refresh()
+        self.refresh_bars()
 
     # Keys
 
@@ -160,10 +154,6 @@ class NotesScreen(OpensCalls):
     def action_redo(self) -> None:
         self.reach.on_label_thread(lambda: self._step_back(redo=True))
 
-    @on(LineList.Chosen)
-    def _clicked(self) -> None:
-        self.action_open()
-
     def action_open(self) -> None:
         """Open the call in its session."""
         rows = self.note_list
@@ -176,17 +166,14 @@ class NotesScreen(OpensCalls):
 
     # Bars
 
-    def _top(self, width: int) -> list[Line]:
+    def head(self, width: int) -> tuple[Line, Line]:
         rows = self.note_list
         text, style = self.status
         right: Line = [(f"{text} ", style)] if text else []
         left: Line = [(" notes without a class", "title"), (f" · {len(rows.notes):,}", "dim")]
         left += [(f" · {len(rows.chosen):,} chosen", "key")] if rows.chosen else []
-        return [spread(left, right, width), [(self.reach.glyphs.rule * width, "rule")]]
+        return left, right
 
-    def _bottom(self, width: int) -> list[Line]:
-        return [
-            [(self.reach.glyphs.rule * width, "rule")],
-            code_digits(self.reach.workspace.taxonomy, None, width),
-            padded([(" ", "text"), *self.key_line(width - 2)], width),
-        ]
+    def keys_below(self, width: int) -> list[Line]:
+        rule, keys = super().keys_below(width)
+        return [rule, code_digits(self.reach.workspace.taxonomy, None, width), keys]

@@ -39,7 +39,7 @@ class QueueScreen(ChoosesQueues, QueueLabels):
         self._program = self.reach  # a screen that was left knows its program no more
         self.query_one("#top", Bar).show(self._top)
         self.query_one("#codes", Bar).show(self._codes)
-        self.query_one("#bottom", Bar).show(self._bottom)
+        self.query_one("#bottom", Bar).show(self.keys_below)
         self.view.focus()
         self.view.show(self._body)
         self.open_queue()
@@ -237,6 +237,3 @@ class QueueScreen(ChoosesQueues, QueueLabels):
     def _codes(self, width: int) -> list[Line]:
         taxonomy = self.reach.workspace.taxonomy
         return code_lines(taxonomy, self.cursor or taxonomy.categories[0], width, self.reach.glyphs)
-
-    def _bottom(self, width: int) -> list[Line]:
-        return [[(self.reach.glyphs.rule * width, "rule")], padded([(" ", "text"), *self.key_line(width - 2)], width)]

@@ -67,7 +67,7 @@ class ReplayScreen(ReplayedSession):
     def on_mount(self) -> None:
         self.query_one("#top", Bar).show(self._top)
         self.query_one("#flips-head", Bar).show(self._head)
-        self.query_one("#bottom", Bar).show(self._bottom)
+        self.query_one("#bottom", Bar).show(self.keys_below)
         self.step_list.waiting = "reading …  Escape stops"
         self.difference_list.waiting = ("replaying …",)
         self.step_list.focus()
@@ -356,9 +356,6 @@ class ReplayScreen(ReplayedSession):
         course = self.course
         state = self.progress or ("replaying …" if self.slow else self.status)
         return [head_line(course.counts, course.replayed.decisions, state, width, self.reach.glyphs)]
-
-    def _bottom(self, width: int) -> list[Line]:
-        return [[(self.reach.glyphs.rule * width, "rule")], padded([(" ", "text"), *self.key_line(width - 2)], width)]
 
 
 def _cut_rule(line: Line, width: int) -> Line:

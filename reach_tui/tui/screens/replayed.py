@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ from reach_tui.tui.screens.base import ListScreen
 from reach_tui.tui.widgets.replay_lists import ReplaySteps
 from reach_tui.workspace import JudgedSession, JudgedStep, Source
 from reach_tui.workspace.held_files import FileState, HeldFiles
+from reach_tui.workspace.reading import Stopped, Watch
 from reach_tui.workspace.replaying import Recording, Replay, ReplaySettings
 
 if TYPE_CHECKING:
@@ -29,13 +29,8 @@ if TYPE_CHECKING:
 _REST = 0.03
 """Seconds that the cursor must rest before files are looked up."""
 _POLL = 1.0
-_TELL = 0.2
 _AT_ONCE = 0.06  # a replay that takes less is drawn in one frame with the setting that was turned
 _PATIENCE = 0.25  # one that takes longer says so
-
-
-class _Stopped(Exception):
-    """The person has left, or wants other settings."""
 
 
 class ReplayedSession(ListScreen):
@@ -193,24 +188,30 @@ class ReplayedSession(ListScreen):
     @work(thread=True, group="replay", description="replay", exit_on_error=False)
     def _run(self) -> None:
         settings = self.settings
-        watch = _Watch(self, get_current_worker(), settings)
         try:
             with self._lock:
-                recording, course = self._replayed(settings, watch)
+                recording, course = self._replayed(settings, get_current_worker())
         except ReachError as error:
             self.post_message(self.NotRun(settings, error))
-        except _Stopped:
+        except Stopped:
             self.post_message(self.Overtaken())
         else:
             self.post_message(self.Ran(settings, recording, course))
 
-    def _replayed(self, settings: ReplaySettings, watch: _Watch) -> tuple[Recording, Course]:
+    def _replayed(self, settings: ReplaySettings, worker: Worker[object]) -> tuple[Recording, Course]:
+        """Raises `Stopped` when the person has left, or wants other settings."""
+        what = "steps read"
+
+        def given_up() -> bool:
+            return worker.is_cancelled or (self.recording is not None and self.settings != settings)
+
+        watch = Watch(given_up, lambda count: self.post_message(self.Progress(f"{count:,} {what}")))
         if self._replay is None:
             self._replay = Replay(self.reach.workspace, self.source, UNCHANGED)
         recording = self.recording
         if recording is None:
             recording = self._replay.read(self.judged.session, watch)
-        watch.what = "sessions read for the advised limits"
+        what = "sessions read for the advised limits"
         self._replay.use(settings)
         return recording, Course(self._replay.run(recording, watch))
 
@@ -330,21 +331,3 @@ class ReplayedSession(ListScreen):
 def _usual(course: Course) -> Thresholds:
     """The thresholds that most decisions were made with: those of the first."""
     return next((one.before.thresholds for one in course.replayed.moments if one.before is not None), Thresholds())
-
-
-class _Watch:
-    """Tells the screen how much was read, and ends the work when the person has left or has changed the settings."""
-
-    def __init__(self, screen: ReplayedSession, worker: Worker[object], settings: ReplaySettings) -> None:
-        self._screen, self._worker, self._settings = screen, worker, settings
-        self.what = "steps read"
-        self._count, self._told = 0, time.monotonic()
-
-    def __call__(self) -> None:
-        newer = self._screen.recording is not None and self._screen.settings != self._settings
-        if newer or self._worker.is_cancelled:
-            raise _Stopped
-        self._count += 1
-        if time.monotonic() - self._told > _TELL:
-            self._told = time.monotonic()
-            self._screen.post_message(ReplayedSession.Progress(f"{self._count:,} {self.what}"))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
 from textual.binding import Binding
 from textual.message import Message
-from textual.worker import get_current_worker
 
 from reach_tui.base.errors import ReachError
 from reach_tui.report.compare import Comparison
@@ -18,48 +17,36 @@ from reach_tui.report.tables import headline
 from reach_tui.tui.commands import REPORT, bindings_for
 from reach_tui.tui.lines import Line
 from reach_tui.tui.report_rows import ReportRow, report_rows
-from reach_tui.tui.screens.base import FramedScreen
+from reach_tui.tui.screens.reading import ReadingList, ReadingScreen
 from reach_tui.tui.screens.report_actions import ReportActions
-from reach_tui.tui.widgets.line_view import LineList
 from reach_tui.workspace import Source
 from reach_tui.workspace.comparing import Side
+from reach_tui.workspace.reading import Stopped, read_all
 from reach_tui.workspace.reporting import Collector, Selection
 
 if TYPE_CHECKING:
     from reach_tui.report.inferred import InferredRows
 
-_TELL_SECONDS = 0.2
 
-
-class ReportList(LineList):
+class ReportList(ReadingList):
     """The rows of the report."""
 
     def __init__(self) -> None:
         super().__init__(id="report")
         self.rows: list[ReportRow] = []
-        self.waiting = ""
 
     def line_at(self, index: int, width: int) -> Line:
         row = self.rows[index]
         mark = "▌" if index == self.cursor else " "
         return [(mark if row.query or index == self.cursor else " ", "key"), *row.line]
 
-    def empty_line(self, index: int, width: int) -> Line:
-        return [(f"  {self.waiting}", "dim")] if index == 1 else []
 
-
-class ReportScreen(ReportActions, FramedScreen):
+class ReportScreen(ReportActions, ReadingScreen):
     """Rates, classes, guards, causes, loops and data health of the open traces."""
 
     commands_of = REPORT
     BINDINGS: ClassVar[list[Binding]] = bindings_for(REPORT)  # type: ignore[assignment]
-
-    @dataclass
-    class Progress(Message):
-        """So many sessions have been read."""
-
-        sessions: int
-        seconds: float
+    reads = "report"
 
     @dataclass
     class Built(Message):
@@ -70,9 +57,10 @@ class ReportScreen(ReportActions, FramedScreen):
 
     @dataclass
     class Inferring(Message):
-        """So many sessions have been inferred."""
+        """So many sessions have been inferred, in so many seconds."""
 
         sessions: int
+        seconds: float
 
     @dataclass
     class Inferred(Message):
@@ -95,8 +83,6 @@ class ReportScreen(ReportActions, FramedScreen):
         return ReportList()
 
     def begin(self) -> None:
-        self.report_list.waiting = "reading …  Escape stops"
-        self.report_list.focus()
         self._collect()
 
     @property
@@ -106,33 +92,18 @@ class ReportScreen(ReportActions, FramedScreen):
 
     @work(thread=True, group="report", description="report", exit_on_error=False)
     def _collect(self) -> None:
-        worker, begun, told, sessions = get_current_worker(), time.monotonic(), 0.0, 0
         collector = Collector(self.reach.workspace, self.selection)
-        problems: list[ReachError] = []
-        for source in self._sources:
-            try:
-                for _ in collector.tallies(source):
-                    sessions += 1
-                    if worker.is_cancelled:
-                        return
-                    if time.monotonic() - told > _TELL_SECONDS:
-                        told = time.monotonic()
-                        self.post_message(self.Progress(sessions, told - begun))
-            except ReachError as error:
-                problems.append(error)
-        self.post_message(self.Built(collector.report(), problems))
+        with suppress(Stopped):
+            problems = read_all(self._sources, collector.tallies, self.telling())
+            self.post_message(self.Built(collector.report(), problems))
 
-    @on(Progress)
-    def _progress(self, message: Progress) -> None:
-        rate = message.sessions / max(message.seconds, 0.001)
-        self.report_list.waiting = f"{message.sessions:,} sessions read, {rate:,.0f} a second …  Escape stops"
-        self.report_list.refresh()
+    def how_far(self, message: ReadingScreen.Progress) -> str:
+        return f"{super().how_far(message)}, {message.sessions / max(message.seconds, 0.001):,.0f} a second"
 
     @on(Built)
     def _built(self, message: Built) -> None:
         self.report = message.report
-        for problem in message.problems[:3]:
-            self.reach.say(problem.line(), severity="warning")
+        self.warn(message.problems)
         self._lay_out()
         self.refresh_bars()
 
@@ -192,21 +163,10 @@ class ReportScreen(ReportActions, FramedScreen):
     def _infer(self) -> None:
         from reach_tui.workspace.inferred_report import InferredCollector
 
-        worker, told, sessions = get_current_worker(), 0.0, 0
         collector = InferredCollector(self.reach.workspace, self.selection)
-        problems: list[ReachError] = []
-        for source in self._sources:
-            try:
-                for _ in collector.tallies(source):
-                    sessions += 1
-                    if worker.is_cancelled:
-                        return
-                    if time.monotonic() - told > _TELL_SECONDS:
-                        told = time.monotonic()
-                        self.post_message(self.Inferring(sessions))
-            except ReachError as error:
-                problems.append(error)
-        self.post_message(self.Inferred(collector.rows(), problems))
+        with suppress(Stopped):
+            problems = read_all(self._sources, collector.tallies, self.telling(self.Inferring))
+            self.post_message(self.Inferred(collector.rows(), problems))
 
     @on(Inferring)
     def _inferring(self, message: Inferring) -> None:
@@ -216,8 +176,7 @@ class ReportScreen(ReportActions, FramedScreen):
     @on(Inferred)
     def _now_inferred(self, message: Inferred) -> None:
         self._inferred, self._status = message.rows, ""
-        for problem in message.problems[:3]:
-            self.reach.say(problem.line(), severity="warning")
+        self.warn(message.problems)
         self._show_inferred(message.rows)
         self.refresh_bars()
 
@@ -257,12 +216,11 @@ class ReportScreen(ReportActions, FramedScreen):
 
     def action_back(self) -> None:
         if self._status:  # the first Escape stops inferring
-            self.workers.cancel_group(self, "report")
+            self.workers.cancel_group(self, self.reads)
             self._status = ""
             self.refresh_bars()
             return
-        self.workers.cancel_group(self, "report")
-        self.app.pop_screen()
+        super().action_back()
 
     def head(self, width: int) -> tuple[Line, Line]:
         text = headline(self.report.scope) if self.report is not None else "report"

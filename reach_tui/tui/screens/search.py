@@ -19,10 +19,11 @@ from reach_tui.tui.call_lines import HitLine, draw_hit, line_of
 from reach_tui.tui.commands import SEARCH, bindings_for
 from reach_tui.tui.lines import Line, wrap
 from reach_tui.tui.overview import seconds_left
-from reach_tui.tui.screens.base import FramedScreen
+from reach_tui.tui.screens.base import FramedScreen, named
 from reach_tui.tui.screens.call_opening import OpensCalls
 from reach_tui.tui.widgets.line_view import Bar, LineList
 from reach_tui.workspace import JudgedCall, Source
+from reach_tui.workspace.reading import Stopped
 from reach_tui.workspace.searching import Hit, marks, search_source
 
 if TYPE_CHECKING:
@@ -71,10 +72,6 @@ class Reading:
     read: int
     of: int
     seconds: float
-
-
-class _Stopped(Exception):
-    """The person has stopped the search, or looks for something else."""
 
 
 class SearchScreen(OpensCalls, FramedScreen):
@@ -183,7 +180,7 @@ class SearchScreen(OpensCalls, FramedScreen):
                     self.app.call_from_thread(self.reach.say, error.line(), severity="error")
                 if left <= 0:
                     break
-        except _Stopped:
+        except Stopped:
             return
         report.tell(last=True)
 
@@ -259,9 +256,7 @@ class SearchScreen(OpensCalls, FramedScreen):
             text += f" · {self._state or 'searching …'} · Escape stops"
         elif self._state:
             text += f" · {self._state}"
-        names = ", ".join(source.name for source in self._sources[:3])
-        more = f" +{len(self._sources) - 3}" if len(self._sources) > 3 else ""
-        left: Line = [(" search", "title"), (f"  {names}{more}", "dim")]
+        left: Line = [(" search", "title"), (f"  {named(self._sources)}", "dim")]
         return left, [(f"{text} ", "dim")]
 
 
@@ -277,17 +272,17 @@ class _Reporter:
         self._told = 0.0
 
     def watch(self, read: int, of: int) -> None:
-        """Between two sessions. Raises `_Stopped`."""
+        """Between two sessions. Raises `Stopped`."""
         if self._worker.is_cancelled:
-            raise _Stopped
+            raise Stopped
         name = self.source.name if self.source else ""
         self._reading = Reading(name, read, of, time.monotonic() - self.begun)
         self._tell_now_and_then()
 
     def take(self, hit: HitLine) -> None:
-        """A hit. Raises `_Stopped`."""
+        """A hit. Raises `Stopped`."""
         if self._worker.is_cancelled:
-            raise _Stopped
+            raise Stopped
         self._hits.append(hit)
         self._tell_now_and_then()
 

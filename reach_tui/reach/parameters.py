@@ -1,4 +1,8 @@
-"""Parameters held against a tool's schema (spec B10): every mistake with the field, what was expected and what came."""
+"""Parameters held against a tool's schema (spec B10): every mistake with the field, what was expected and what came.
+
+Strict where `schema_faults` is lenient: a whole call about to be sent must pass all that JSON Schema says, so the
+validator of a checked registry decides and not a reading of single keywords.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""What is wrong with one value under its JSON Schema: field, expected, received (the seed's feedback for models)."""
+"""What is wrong with one value under its JSON Schema: field, expected, received (the seed's feedback for models).
+
+Lenient where `parameters` is strict: it judges single values under schemas that traces carry, which may be broken
+themselves, and takes null, empty texts and unknown keywords as programs mean them, so it never blames a call that ran.
+"""
 
 from __future__ import annotations
 

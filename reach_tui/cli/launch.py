@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
-import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,13 +12,15 @@ from reach_tui.base.errors import StoreUnreadable, UsageError
 from reach_tui.base.paths import bundled
 from reach_tui.cli.names import COMMANDS
 from reach_tui.cli.streams import BAD_INPUT, say
-from reach_tui.workspace.badges import Badges
+from reach_tui.workspace.badges import Badges, begin, has_terminal
 
 NOTHING_FOUND = "No agent's database in your home: these are the sample traces. To open your own: reach-tui PATH"
 _PATIENCE = 5.0  # seconds to find out that nothing named can be read: longer than we wait for another's lock
 
 
-def open_screens(paths: Sequence[Path], labels: Path | None = None, taxonomy: str | None = None) -> int:
+def open_screens(
+    paths: Sequence[Path], labels: Path | None = None, taxonomy: str | None = None, *, badges: Badges | None = None
+) -> int:
     """The screens on these paths; without any on the agents of this home, else on the sample traces."""
     missing = [path for path in paths if not path.exists()]
     for path in missing:
@@ -32,13 +32,15 @@ def open_screens(paths: Sequence[Path], labels: Path | None = None, taxonomy: st
 
         if not default_locations():
             return open_samples(labels, taxonomy, notice=NOTHING_FOUND)
-    return _run(paths, labels, taxonomy)
+    return _run(paths, labels, taxonomy, badges=badges or begin(paths))
 
 
 def open_samples(
     labels: Path | None = None, taxonomy: str | None = None, *, headless: bool = False, notice: str | None = None
 ) -> int:
     """The screens on a private copy of the sample traces, with labels of their own."""
+    import tempfile
+
     samples = bundled("sample_traces")
     if not samples.is_dir():
         raise StoreUnreadable("the sample traces are missing", samples, "install reach-tui again")
@@ -55,12 +57,10 @@ def _run(
     labels: Path | None,
     taxonomy: str | None,
     *,
+    badges: Badges | None = None,
     headless: bool = False,
     notice: str | None = None,
 ) -> int:
-    badges = None
-    if len(paths) == 1 and paths[0].is_file() and not headless and _has_terminal():
-        badges = Badges(paths[0], shutil.get_terminal_size().lines)  # before anything is imported
     try:
         chosen = {"labels": labels, "taxonomy": taxonomy}
         named = {name: value for name, value in chosen.items() if value is not None}
@@ -87,13 +87,9 @@ def _open(
         for problem in workspace.found.problems:
             say(problem.line())
         return BAD_INPUT
-    if not headless and not _has_terminal():
+    if not headless and not has_terminal():
         raise UsageError("the screens need a terminal", hint="`reach-tui calls PATH` and its kin print instead")
     return run(workspace, headless=headless, notice=notice)
-
-
-def _has_terminal() -> bool:
-    return sys.stdin.isatty() and (sys.stdout.isatty() or sys.stderr.isatty())
 
 
 def _advice(path: Path) -> str:

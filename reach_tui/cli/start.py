@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
-from collections.abc import Sequence
-from pathlib import Path
 
 from reach_tui.cli.names import COMMANDS, COMPLETE
+
+TYPE_CHECKING = False  # typing's own costs its import
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def _only_paths(arguments: Sequence[str]) -> bool:
@@ -23,11 +26,22 @@ def main() -> None:
         from reach_tui.cli.main import run
 
         sys.exit(run(arguments))
-    from reach_tui.cli.faults import exit_code_of
+    from reach_tui.workspace.badges import begin
 
-    def screens() -> int:
-        from reach_tui.cli.launch import open_screens
+    badges = begin(arguments)  # before anything is imported that takes time
+    gc.disable()  # until the first frame: it looks through what is imported again and again, and finds nothing
+    try:
+        from reach_tui.cli.faults import exit_code_of
 
-        return open_screens([Path(one) for one in arguments])
+        def screens() -> int:
+            from pathlib import Path
 
-    sys.exit(exit_code_of(screens))
+            from reach_tui.cli.launch import open_screens
+
+            return open_screens([Path(one) for one in arguments], badges=badges)
+
+        sys.exit(exit_code_of(screens))
+    finally:
+        gc.enable()
+        if badges is not None:
+            badges.cancel()

@@ -11,7 +11,6 @@ from pathlib import Path
 from reach_tui.base.errors import StoreUnreadable
 from reach_tui.base.sqlite import is_sqlite
 from reach_tui.base.sqlite_access import SUFFIXES, real_path
-from reach_tui.stores.locations import places
 
 MAX_DEPTH = 6
 """Folders below the named one that are looked into."""
@@ -131,6 +130,8 @@ def _is_candidate(entry: os.DirEntry[str], path: Path) -> bool:
 
 def default_locations() -> list[Path]:
     """The stores of known agents that exist in this person's home, each once, and our own native one."""
+    from reach_tui.stores.locations import places
+
     found: dict[str, Path] = {}
     for place in places():
         for path in place.found:

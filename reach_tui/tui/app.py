@@ -82,7 +82,7 @@ class ReachApp(App[int]):
         """Colours for the style sheet while a theme without our roles is in force."""
         return {"reach-rule": "#444444", "reach-dim": "#888888", "reach-key": "#cccccc"}
 
-    def get_default_screen(self) -> Screen[object]:
+    def get_default_screen(self) -> SessionsScreen:
         """The list of sessions stands at the bottom of the stack: pushed on an empty screen it costs two frames."""
         return SessionsScreen()
 

@@ -11,10 +11,13 @@ from dataclasses import replace
 from itertools import chain
 from operator import attrgetter, itemgetter
 from sys import intern
+from typing import TYPE_CHECKING
 
 from reach_tui.tui.rows import SessionRow
 from reach_tui.workspace import JudgedSession, Source
-from reach_tui.workspace.filters import Filter, haystack
+
+if TYPE_CHECKING:
+    from reach_tui.workspace.filters import Filter
 
 SORTS = ("hidden", "when", "flagged", "calls")
 Key = tuple[int, str]
@@ -62,6 +65,8 @@ class Entry:
     def searched(self) -> str:
         """What the words of a filter are looked for in; made on first use, best in the thread that reads."""
         if self._searched is None:
+            from reach_tui.workspace.filters import haystack
+
             self._searched = haystack(self.judged.session, self._store)
         return self._searched
 

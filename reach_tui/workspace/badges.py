@@ -8,17 +8,18 @@ before anything else is imported: what the parent needs of this module costs nex
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
-import subprocess
 import sys
-from collections.abc import Iterator
-from itertools import islice
-from pathlib import Path
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # typing's own costs its import
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from reach_tui.analyze.counts import SessionCounts
 
+_NICE = 5
+"""The first frame comes first where there are fewer processors than work."""
 MOST = 64
 """Sessions judged where nobody says how many one sees."""
 
@@ -26,7 +27,9 @@ MOST = 64
 class Badges:
     """A running count of the newest sessions of one store. Iterate for the sums; `cancel` ends it."""
 
-    def __init__(self, path: Path, most: int = MOST) -> None:
+    def __init__(self, path: os.PathLike[str] | str, most: int = MOST) -> None:
+        import subprocess  # the process itself does without
+
         self._process = subprocess.Popen(
             [sys.executable, "-m", "reach_tui.workspace.badges", os.fspath(path), str(most)],
             stdin=subprocess.DEVNULL,
@@ -51,14 +54,38 @@ class Badges:
         self._process.wait()
 
 
+def begin(paths: Sequence[os.PathLike[str] | str]) -> Badges | None:
+    """The count of what a person sees first of one file, begun; None where it is no file, or nobody sees it."""
+    if len(paths) != 1 or not has_terminal() or not os.path.isfile(paths[0]):
+        return None
+    try:
+        lines = os.get_terminal_size(sys.__stdout__.fileno()).lines if sys.__stdout__ else MOST
+    except (OSError, ValueError):  # the screens may be on stderr
+        lines = MOST
+    return Badges(paths[0], lines)
+
+
+def has_terminal() -> bool:
+    """True if there is a terminal to show screens on."""
+    return sys.stdin.isatty() and (sys.stdout.isatty() or sys.stderr.isatty())
+
+
 def main(arguments: list[str]) -> int:
     """Print the sums of the newest sessions, each as soon as it is judged."""
+    with contextlib.suppress(OSError, AttributeError):
+        os.nice(_NICE)
+    gc.disable()  # it would look through what is imported, a tenth of the time, and find nothing
+    from itertools import islice
+    from pathlib import Path
+
     from reach_tui.base.errors import ReachError
     from reach_tui.index.digest import counts_of, judged
     from reach_tui.workspace.rules import detectors
     from reach_tui.workspace.scan import encode
     from reach_tui.workspace.sources import open_source
 
+    gc.freeze()
+    gc.enable()
     out = sys.stdout.buffer
     try:
         reader = open_source(Path(arguments[0])).reader

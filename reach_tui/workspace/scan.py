@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +18,6 @@ from reach_tui.analyze.counts import SessionCounts
 from reach_tui.base.errors import ReachError, StoreError
 from reach_tui.base.jsonio import BadJson, as_int, as_object, dumps, loads
 from reach_tui.model import Counts
-from reach_tui.workspace.rules import detectors
 from reach_tui.workspace.sources import Source, open_source
 
 _FIELDS = ("turns", "calls", "flagged", "failed", "hidden", "soft", "unfinished", "unreadable")
@@ -29,6 +27,7 @@ def scan_source(source: Source) -> Iterator[SessionCounts]:
     """The sums of every session: what the index knows at once, then what is judged anew, newest first."""
     from reach_tui.index.scanner import scan
     from reach_tui.index.workers import Workers
+    from reach_tui.workspace.rules import detectors
 
     with Workers() as digester:
         yield from scan(source.reader, detectors().engine, digester)
@@ -37,6 +36,7 @@ def scan_source(source: Source) -> Iterator[SessionCounts]:
 def index_source(source: Source) -> None:
     """Put the words of what was judged into the index, for search."""
     from reach_tui.index.words import index_words
+    from reach_tui.workspace.rules import detectors
 
     for _ in index_words(source.reader, detectors().engine):
         pass
@@ -70,6 +70,8 @@ class ScanProcess:
     """A running scan of one store. Iterate for the sums (none with `words`); `cancel` ends it at once."""
 
     def __init__(self, path: Path, kind: str | None = None, *, words: bool = False) -> None:
+        import subprocess  # the process itself does without
+
         named = [os.fspath(path), *([kind] if kind else [])]
         self._process = subprocess.Popen(
             [sys.executable, "-m", "reach_tui.workspace.scan", *(["--words"] if words else []), *named],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections import deque
 from contextlib import suppress
@@ -118,6 +119,8 @@ class CountedSessions(ListScreen):
 
     def begin(self) -> None:
         """Start reading: what was read while Textual was imported is in the first frame, the rest comes after."""
+        if not gc.isenabled():
+            self.call_after_refresh(_collect)
         first = self.reach.workspace.opening().first()
         if first is not None:
             news = self._news(first)
@@ -408,6 +411,12 @@ class CountedSessions(ListScreen):
         keys = found.keys() | self._labelled.keys()
         listed = [self.entries[key] for key in keys if key in self.entries]
         return [entry for entry in listed if entry.judged.labelled != found.get(entry.key, 0)]
+
+
+def _collect() -> None:
+    """Collect garbage from here on, but never among what was imported for the first frame."""
+    gc.freeze()
+    gc.enable()
 
 
 def _added(total: Counts, one: Counts, sign: int) -> Counts:

@@ -19,10 +19,11 @@ from reach_tui.tui.screens.counted import CountedSessions
 from reach_tui.tui.tree import SORTS, Row
 from reach_tui.tui.widgets.line_view import Bar, LineList
 from reach_tui.tui.widgets.session_list import SessionList
-from reach_tui.workspace.filters import Filter, parse_filter
 
 if TYPE_CHECKING:
     from textual.widgets import Input
+
+    from reach_tui.workspace.filters import Filter
 
 
 _RESORT_SECONDS = 0.25
@@ -236,6 +237,8 @@ class SessionsScreen(CountedSessions):
         self.app.push_screen(TextDialog("what could not be read", lines))
 
     def on_input_changed(self, event: Input.Changed) -> None:
+        from reach_tui.workspace.filters import parse_filter
+
         self.filter = parse_filter(event.value) if event.value.strip() else None
         self._moved = False
         self._key_at = time.monotonic()

@@ -7,7 +7,7 @@ goes up). Dataclasses become arrays, counters and mappings stay mappings.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, is_dataclass
 from operator import attrgetter
 from typing import Any, get_args, get_origin, get_type_hints
@@ -38,8 +38,9 @@ def _as_is(value: Any) -> Any:
 
 
 def _counter(value: dict[Any, int]) -> Counter[Any]:
-    made = Counter[Any]()
-    dict.update(made, value)  # `Counter(value)` takes three times as long
+    made: Counter[Any] = Counter.__new__(Counter)  # `Counter(value)` takes eight times as long
+    if value:
+        dict.update(made, value)
     return made
 
 
@@ -69,15 +70,18 @@ def _array(kind: type) -> tuple[Any, Change, Change]:
         kind.__name__, [(name, form) for name, (form, _, _) in forms.items()], array_like=True, gc=False, frozen=True
     )
     picked = attrgetter(*forms) if len(forms) > 1 else lambda value: (getattr(value, next(iter(forms))),)
-    makers = [make for _, make, _ in forms.values()]
-    packers = [pack for _, _, pack in forms.values()]
-    if all(make is _as_is for make in makers):
+    makers = [(place, make) for place, (_, make, _) in enumerate(forms.values()) if make is not _as_is]
+    packers = [(place, pack) for place, (_, _, pack) in enumerate(forms.values()) if pack is not _as_is]
+    if not makers:
         return mirror, lambda value: kind(*picked(value)), picked
-    return (
-        mirror,
-        lambda value: kind(*[make(one) for make, one in zip(makers, picked(value), strict=True)]),
-        lambda value: [pack(one) for pack, one in zip(packers, picked(value), strict=True)],
-    )
+    return mirror, lambda value: kind(*_changed(picked(value), makers)), lambda value: _changed(picked(value), packers)
+
+
+def _changed(values: Iterable[Any], changes: Sequence[tuple[int, Change]]) -> list[Any]:
+    some = [*values]
+    for place, change in changes:
+        some[place] = change(some[place])
+    return some
 
 
 _type, _made, _packed = _form(Tally)

@@ -12,17 +12,20 @@ import hashlib
 import os
 import threading
 import time
+from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
 from reach_tui.base.errors import ReachError
-from reach_tui.base.jsonio import BadJson, dumps, loads
-from reach_tui.stores.growth import Grown, Growth, Mark, RowState
+from reach_tui.base.jsonio import BadJson, dumps, encode_fast, loads
+from reach_tui.stores.growth import Block, Grown, Growth, Mark, RowState
 from reach_tui.stores.reader import Followed, ManyFiles, Reader
 
+_THREADS = 2  # more than two do not pay beside the thread that judges
 _SETTLED_NS = 2_000_000_000  # a file written within one tick of its clock may keep size and time
 
 
@@ -81,41 +84,50 @@ def row_states(reader: Reader, session_ids: Sequence[str]) -> dict[str, str]:
     """
     if not isinstance(reader, Grown) or not session_ids:
         return {}
-    return {name: dumps(state) for name, state in reader.growth.row_states(reader.path, session_ids).items()}
+    encode = msgspec.json.encode
+    return {name: encode(state).decode() for name, state in reader.growth.row_states(reader.path, session_ids).items()}
 
 
 class Whole:
     """Count and sum over the old rows of a store, by table: the same as before means that none was edited in place.
 
-    SQLite adds up in a thread of its own while others work (a third of the time of reading the rows).
+    SQLite adds up in threads of its own while others work (a third of the time of reading the rows).
     """
 
     def __init__(self, reader: Reader, before: str | None) -> None:
         self._before = _whole(before)
-        self._now: dict[str, tuple[int, int]] | None = None
+        self._found: list[dict[str, tuple[int, int]]] = []
         self._next: dict[str, list[int]] = {}
-        self._thread: threading.Thread | None = None
+        self._threads: list[threading.Thread] = []
         if isinstance(reader, Grown) and self._before:
-            self._thread = threading.Thread(target=self._add_up, args=(reader.growth, reader.path), daemon=True)
-            self._thread.start()
+            blocks = reader.growth.blocks({table: row for table, (row, _, _) in self._before.items()})
+            for _ in range(max(1, min(_THREADS, os.cpu_count() or 1, len(blocks)))):
+                given = (reader.growth, reader.path, blocks)
+                self._threads.append(threading.Thread(target=self._add_up, args=given, daemon=True))
+            for thread in self._threads:
+                thread.start()
 
-    def _add_up(self, growth: Growth, path: Path) -> None:
-        highest = {table: row for table, (row, _, _) in self._before.items()}
+    def _add_up(self, growth: Growth, path: Path, blocks: deque[Block]) -> None:
         with contextlib.suppress(ReachError):  # then nothing is known, and every session is looked at
-            self._now = growth.whole(path, highest)
+            self._found.append(growth.whole(path, blocks))
 
     def unchanged(self) -> bool:
         """True if no old row was edited or deleted; waits for the sum."""
-        if self._thread is None:
+        for thread in self._threads:
+            thread.join()
+        if not self._threads or len(self._found) < len(self._threads):
             return False
-        self._thread.join()
-        return self._now == {table: (count, total) for table, (_, count, total) in self._before.items()}
+        now = dict.fromkeys(self._found[0], (0, 0))
+        for some in self._found:
+            for table, (count, total) in some.items():
+                now[table] = now[table][0] + count, now[table][1] + total
+        return now == {table: (count, total) for table, (_, count, total) in self._before.items()}
 
     def see(self, reader: Reader, highest: dict[str, int]) -> None:
         """Add up the rows that are new, before any of them is judged: what is edited later then shows next time."""
         if isinstance(reader, Grown) and self._before and highest.keys() == self._before.keys():
             after = {table: row for table, (row, _, _) in self._before.items()}
-            added = reader.growth.whole(reader.path, highest, after)
+            added = reader.growth.whole(reader.path, reader.growth.blocks(highest, after))
             self._next = {
                 table: [max(row, highest[table]), count + added[table][0], total + added[table][1]]
                 for table, (row, count, total) in self._before.items()
@@ -167,13 +179,22 @@ def encode_mark(mark: object) -> str | None:
     if not isinstance(kept[1], dict):
         return None
     try:
+        if isinstance(mark, Mark) and {type(value) for state in mark.sessions.values() for value in state} <= _PLAIN:
+            return encode_fast(kept)
         return dumps([kept[0], {name: _plain(value) for name, value in kept[1].items()}, kept[2]])
     except (TypeError, RecursionError):
         return None
 
 
+_PLAIN = {str, int, type(None)}
+_growth_mark = msgspec.json.Decoder(tuple[Literal["growth"], dict[str, tuple[str | int | None, ...]], dict[str, int]])
+
+
 def decode_mark(text: str | None) -> object:
     """The mark in a text of `encode_mark`; None if there is none."""
+    with contextlib.suppress(msgspec.MsgspecError, UnicodeError):
+        if text and text.startswith('["growth"'):
+            return Mark(*_growth_mark.decode(text)[1:])
     try:
         value = loads(text) if text else None
     except BadJson:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from reach_tui.index.digest import Judge, Kind, digests, judged, kind_of, whole_key
-from reach_tui.index.scanner import Digester, State, attempts, chunks
+from reach_tui.index.digest import Judge, Kind, judged, kind_of, whole_key
+from reach_tui.index.scanner import Digester, State, attempts, chunks, stated
 from reach_tui.index.store import Index
 from reach_tui.model import Session
 from reach_tui.stores.reader import Reader
@@ -20,7 +20,7 @@ class SessionKinds(NamedTuple):
 
 
 def listed(
-    reader: Reader, engine: Judge, sessions: Sequence[Session], digester: Digester = digests
+    reader: Reader, engine: Judge, sessions: Sequence[Session], digester: Digester = stated
 ) -> Iterator[SessionKinds | None]:
     """The calls of every session once; None for each session that had to be judged on the way. Raises `StoreError`."""
     waiting = {session.id: session for session in sessions}

@@ -10,26 +10,45 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from reach_tui.analyze.counts import SessionCounts
 from reach_tui.index.digest import Digest, Judge, counts_of, digests, judged
 from reach_tui.index.freshness import Look, Whole, fingerprint, look, row_states, whole_of
+from reach_tui.index.places import index_path, remove
 from reach_tui.index.schema import IndexBroken
-from reach_tui.index.store import Index, Known, about, index_path, remove
+from reach_tui.index.store import Index, Known, about
 from reach_tui.model import Session
 from reach_tui.stores.reader import Reader
 
-FIRST_CHUNK, CHUNK = 40, 200
-"""Sessions read at a time: the visible ones first."""
+FIRST_CHUNK, CHUNK, MOST = 40, 200, 1000
+"""Sessions read at a time: the visible ones first; `MOST` are asked of several processes."""
 _COMMIT_SECONDS = 0.25
 
 T = TypeVar("T")
-Digester: TypeAlias = Callable[[Reader, Judge, Sequence[Session]], Iterator[Digest]]
+
+
+class Stated(NamedTuple):
+    """A digest with the state that the session's rows had before they were read (see `row_states`)."""
+
+    digest: Digest
+    state: str | None
+
+
+Digester: TypeAlias = Callable[[Reader, Judge, Sequence[Session]], Iterator[Stated]]
 """What makes digests of sessions: here, or in several processes."""
 
 
-def scan(reader: Reader, engine: Judge, digester: Digester = digests) -> Iterator[SessionCounts]:
+def stated(reader: Reader, engine: Judge, sessions: Sequence[Session]) -> Iterator[Stated]:
+    """The digests of these sessions with their rows' states. Raises `StoreError`."""
+    for start in range(0, len(sessions), CHUNK):
+        some = sessions[start : start + CHUNK]
+        states = row_states(reader, [one.id for one in some])  # before the calls: what comes between makes it stale
+        for one in digests(reader, engine, some):
+            yield Stated(one, states.get(one.session_id))
+
+
+def scan(reader: Reader, engine: Judge, digester: Digester = stated) -> Iterator[SessionCounts]:
     """The sums of every session: the fresh ones from the index, then the stale ones as they are judged.
 
     A session that changes meanwhile comes again. Raises `StoreError`; what is wrong with the index only costs time: it
@@ -67,11 +86,11 @@ def scan_without_index(reader: Reader, engine: Judge) -> Iterator[SessionCounts]
             yield counts_of(one)
 
 
-def chunks(sessions: Iterable[T]) -> Iterator[list[T]]:
+def chunks(sessions: Iterable[T], most: int = CHUNK) -> Iterator[list[T]]:
     """Sessions as they are read at a time: few first, then more."""
     waiting, size = iter(sessions), FIRST_CHUNK
     while chunk := list(islice(waiting, size)):
-        size = CHUNK
+        size = CHUNK if size < CHUNK else most
         yield chunk
 
 
@@ -97,6 +116,8 @@ class State:
     """None: the store is as it was when all doubts were settled."""
     whole: Whole
     fresh: dict[str, Known]
+    told: dict[str, int]
+    """Of each session its `about`."""
 
     @classmethod
     def of(cls, reader: Reader, index: Index, listed: Callable[[], Sequence[Session]]) -> State:
@@ -115,12 +136,13 @@ class State:
         if seen is not None:
             index.forget(known.keys() - by_id.keys())
         fresh = {name: one for name, one in known.items() if one.fresh and name in by_id}
-        state = cls(reader, index, by_id, seen, whole, fresh)
-        state.drop([name for name, one in fresh.items() if one.about != about(by_id[name])])
+        told = {name: about(session) for name, session in by_id.items()}
+        state = cls(reader, index, by_id, seen, whole, fresh, told)
+        state.drop([name for name, one in fresh.items() if one.about != told[name]])
         return state
 
     def refreshed(
-        self, engine: Judge, sessions: Sequence[Session], digester: Digester = digests
+        self, engine: Judge, sessions: Sequence[Session], digester: Digester = stated
     ) -> Iterator[SessionCounts]:
         """Judge those of these sessions that are stale: what the look tells first, then what was edited in place."""
         self.doubt([name for name, one in self.fresh.items() if one.unfinished])
@@ -168,19 +190,18 @@ class State:
 
 
 def judge_sessions(
-    reader: Reader, engine: Judge, index: Index, sessions: Sequence[Session], digester: Digester = digests
+    reader: Reader, engine: Judge, index: Index, sessions: Sequence[Session], digester: Digester = stated
 ) -> Iterator[SessionCounts]:
     """Judge these sessions and keep the outcome; sums are given once they are kept."""
-    for chunk in chunks(sessions):
-        states = row_states(reader, [one.id for one in chunk])  # before the calls: what comes between makes it stale
+    for chunk in chunks(sessions, MOST):
         told = {one.id: about(one) for one in chunk}
-        done: list[Digest] = []
+        done: list[Stated] = []
         begun = time.monotonic()
         for one in digester(reader, engine, chunk):
             done.append(one)
             if time.monotonic() - begun > _COMMIT_SECONDS:
-                index.keep(done, states, told)
-                yield from (one.sums for one in done)
+                index.keep(done, told)
+                yield from (one.digest.sums for one in done)
                 done, begun = [], time.monotonic()
-        index.keep(done, states, told)
-        yield from (one.sums for one in done)
+        index.keep(done, told)
+        yield from (one.digest.sums for one in done)

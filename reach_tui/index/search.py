@@ -8,9 +8,10 @@ from itertools import islice
 
 from reach_tui.index.digest import Judge
 from reach_tui.index.freshness import fingerprint, look
+from reach_tui.index.places import index_path
 from reach_tui.index.scanner import chunks
 from reach_tui.index.schema import IndexBroken
-from reach_tui.index.store import Index, index_path
+from reach_tui.index.store import Index
 from reach_tui.index.text import Words, full_text_query
 from reach_tui.index.words import candidates, ready_sessions
 from reach_tui.model import Glance, ToolCall, Verdict

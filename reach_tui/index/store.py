@@ -6,7 +6,6 @@ stale_since`, both numbers of looks. So scans may run side by side, and one that
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -20,16 +19,16 @@ import msgspec
 
 from reach_tui import __version__
 from reach_tui.analyze.counts import SessionCounts
-from reach_tui.base.paths import cache_dir
 from reach_tui.base.sqlite import Connection, DatabaseError, open_owned
 from reach_tui.base.text import scrub_surrogates
 from reach_tui.index.digest import Digest, Kind, Page, decode_kinds, decode_page, whole_key
 from reach_tui.index.freshness import Look
+from reach_tui.index.places import index_path, remove, remove_old
 from reach_tui.index.schema import FORMAT, IndexBroken, broken, checksum, create, mark_of
 from reach_tui.model import Counts, Session
 from reach_tui.stores.reader import Reader
 
-_OLD_SECONDS = 180 * 86_400
+_AT_ONCE = 500  # names in one query
 _TOTALS = 4_000  # sums kept: those of a few selections from twenty thousand sessions
 FRESH = "fresh_as_of >= max(stale_since, ?)"
 """Condition for sessions that are fresh; its value is the number of the look that found everything stale."""
@@ -70,35 +69,6 @@ def about(session: Session) -> int:
     return checksum(session.project, session.started_at, session.copy_of)
 
 
-def index_path(reader: Reader) -> Path:
-    """Where the index of a source is: named after its real path, inode and kind."""
-    path = os.path.realpath(reader.path)
-    try:
-        inode = os.stat(path).st_ino
-    except (OSError, ValueError):
-        inode = 0
-    name = hashlib.sha256(f"{path}\0{inode}\0{reader.kind}".encode("utf-8", "surrogateescape")).hexdigest()[:24]
-    return cache_dir() / "index" / f"{name}.db"
-
-
-def remove(path: Path) -> None:
-    """Delete an index; who has it open goes on with what no longer has a name."""
-    for suffix in ("", "-wal", "-shm"):
-        try:
-            os.unlink(f"{path}{suffix}")
-        except FileNotFoundError:
-            continue
-        except OSError as error:
-            raise IndexBroken(str(error), rebuild=False) from error
-
-
-def _remove_old(folder: Path) -> None:
-    """Delete the indexes of stores that nobody has opened for long."""
-    for path in folder.glob("*.db"):
-        if path.stat().st_mtime < time.time() - _OLD_SECONDS:
-            remove(path)
-
-
 class Index:
     """An open index. Not shared between threads. Its methods raise `IndexBroken`."""
 
@@ -108,6 +78,10 @@ class Index:
         self.epoch = 0
         """The number of the look that this run judges by."""
         self.floor = 0
+        self._known: dict[str, Known] = {}
+        self._known_at: int | None = None
+        self._touched: set[str] = set()
+        """Sessions whose row was written since `_known` was read."""
 
     @classmethod
     @contextmanager
@@ -127,7 +101,7 @@ class Index:
                     remove(path)
                     index = cls._connect(path)
                 if index.meta("rules") is None:
-                    _remove_old(path.parent)
+                    remove_old(path.parent)
                     with index.writing():
                         for key, value in wanted.items():
                             index.set_meta(key, value)
@@ -213,7 +187,7 @@ class Index:
             self.set_meta("epoch", str(self.epoch))
             self.connection.execute("DELETE FROM meta WHERE key IN ('complete', 'checked')")
             if look.changed is None:
-                self.floor = self.epoch
+                self.floor, self._known_at = self.epoch, None
                 self.set_meta("floor", str(self.floor))
             self._mark_stale(look.changed or ())
             if look.mark is None:
@@ -230,11 +204,13 @@ class Index:
             self.set_meta("epoch", str(self.epoch))
             self._mark_stale(session_ids)
 
-    def _mark_stale(self, session_ids: Iterable[str]) -> None:
+    def _mark_stale(self, session_ids: Collection[str]) -> None:
+        names = [scrub_surrogates(name) for name in session_ids]
+        self._touched.update(names)
         self.connection.executemany(
             "INSERT INTO session (id, stale_since, fresh_as_of) VALUES (?, ?, -1) "
             "ON CONFLICT (id) DO UPDATE SET stale_since = excluded.stale_since",
-            [(scrub_surrogates(name), self.epoch) for name in session_ids],
+            [(name, self.epoch) for name in names],
         )
 
     def checked(self, fingerprint: str | None, complete: bool, whole: str | None) -> None:
@@ -257,16 +233,30 @@ class Index:
 
     # Sessions
 
-    def known(self) -> dict[str, Known]:
-        """Every session of the index."""
-        query = f"SELECT id, no, {FRESH}, unfinished, state, about, mark, sums, fresh_as_of, crc FROM session"
-        found: dict[str, Known] = {}
+    def known(self) -> Mapping[str, Known]:
+        """Every session of the index; read anew as far as it changed since it was asked before."""
         with self.guarded():
-            for row in self.connection.execute(query, (self.floor,)).fetchall():
-                name, no, fresh, unfinished, state, told, mark, sums, as_of, crc = row
-                if fresh and crc != _row_sum(name, as_of, unfinished, told, state, sums, mark):
-                    raise IndexBroken("changed bytes")
-                found[name] = Known(no, bool(fresh), unfinished or 0, state, told, mark)
+            version = self.connection.execute("PRAGMA data_version").fetchone()[0]  # moves when others write
+            if version != self._known_at or len(self._touched) > len(self._known):
+                self._known = self._read_known("")
+            elif touched := list(self._touched):
+                for name in touched:
+                    self._known.pop(name, None)
+                for start in range(0, len(touched), _AT_ONCE):
+                    some = touched[start : start + _AT_ONCE]
+                    self._known |= self._read_known(f"WHERE id IN ({','.join('?' * len(some))})", some)
+            self._known_at = version
+            self._touched.clear()
+        return self._known
+
+    def _read_known(self, which: str, names: Sequence[str] = ()) -> dict[str, Known]:
+        query = f"SELECT id, no, {FRESH}, unfinished, state, about, mark, sums, fresh_as_of, crc FROM session {which}"
+        found: dict[str, Known] = {}
+        for row in self.connection.execute(query, (self.floor, *names)).fetchall():
+            name, no, fresh, unfinished, state, told, mark, sums, as_of, crc = row
+            if fresh and crc != _row_sum(name, as_of, unfinished, told, state, sums, mark):
+                raise IndexBroken("changed bytes")
+            found[name] = Known(no, bool(fresh), unfinished or 0, state, told, mark)
         return found
 
     def sums(self) -> Iterator[SessionCounts]:
@@ -282,6 +272,7 @@ class Index:
 
     def forget(self, session_ids: Collection[str]) -> None:
         """Drop sessions that the store no longer has."""
+        self._touched.update(session_ids)
         with self.guarded(), self.writing():
             for name in session_ids:
                 row = self.connection.execute("SELECT no FROM session WHERE id = ?", (name,)).fetchone()
@@ -290,14 +281,14 @@ class Index:
                         self.connection.execute(f"DELETE FROM {table} WHERE no = ?", row)
                     self.connection.execute("DELETE FROM span WHERE session = ?", row)
 
-    def keep(self, digests: Sequence[Digest], states: Mapping[str, str], told: Mapping[str, int]) -> None:
-        """Keep what some sessions came to; `told`: their `about`, `states`: their rows'.
+    def keep(self, stated: Sequence[tuple[Digest, str | None]], told: Mapping[str, int]) -> None:
+        """Keep what some sessions came to, each with the state of its rows; `told`: their `about`.
 
         Left out are those of which a later look's outcome is there, and those whose id cannot be kept as it is.
         """
         with self.guarded(), self.writing():
             execute = self.connection.execute
-            for one in digests:
+            for one, state in stated:
                 name = one.session_id
                 if scrub_surrogates(name) != name or one.page is None:
                     continue
@@ -307,7 +298,8 @@ class Index:
                     insert = "INSERT INTO session (id, stale_since, fresh_as_of) VALUES (?, ?, -1)"
                     row = (int(execute(insert, values).lastrowid or 0), -1)
                 if row[1] <= self.epoch:
-                    self._keep(row[0], one, states.get(name), told[name])
+                    self._touched.add(name)
+                    self._keep(row[0], one, state, told[name])
 
     def _keep(self, no: int, one: Digest, state: str | None, told: int) -> None:
         counts, page, figures = one.sums, one.page or b"", one.figures

@@ -13,10 +13,10 @@ from reach_tui.analyze.counts import SessionCounts
 from reach_tui.analyze.pairs import Wanted
 from reach_tui.analyze.tally import Tally
 from reach_tui.index import figures
-from reach_tui.index.digest import Judge, Kind, counts_of, digests, judged, tally_of, whole_key
-from reach_tui.index.scanner import Digester, State, attempts, chunks, judge_sessions
+from reach_tui.index.digest import Judge, Kind, counts_of, judged, tally_of, whole_key
+from reach_tui.index.scanner import Digester, State, attempts, chunks, judge_sessions, stated
 from reach_tui.index.schema import IndexBroken, mark_of
-from reach_tui.index.store import Index, Known, about
+from reach_tui.index.store import Index, Known
 from reach_tui.model import Session
 from reach_tui.stores.reader import Reader
 
@@ -25,7 +25,7 @@ GROUP = 64
 
 
 def counted(
-    reader: Reader, engine: Judge, sessions: Sequence[Session], digester: Digester = digests
+    reader: Reader, engine: Judge, sessions: Sequence[Session], digester: Digester = stated
 ) -> Iterator[SessionCounts]:
     """The sums of all sessions there are, each once, the fresh ones first. Raises `StoreError`."""
     wanted = {session.id for session in sessions}
@@ -52,7 +52,7 @@ def tallied(
     engine: Judge,
     listed: Callable[[], Sequence[Session]],
     takes: Callable[[Session], bool],
-    digester: Digester = digests,
+    digester: Digester = stated,
 ) -> Generator[str, None, Tally]:
     """The figures of the sessions that are taken, in their order; gives the id of each that must be judged.
 
@@ -65,7 +65,7 @@ def tallied(
         chosen = [session for session in listed() if takes(session)]
         for sums in state.refreshed(engine, chosen, digester):
             yield sums.session_id
-        result.append(_sum(reader, engine, index, chosen))
+        result.append(_sum(reader, engine, index, chosen, state.told))
 
     yield from attempts(reader, engine, with_index)
     if result:
@@ -170,7 +170,7 @@ def _without_tools(
         state.settle_doubts()
         state.note()
         without = {one.session_id for one in index.sums() if not any(map(uses, one.tools))}
-        for run in _runs(index.known(), [session for session in chosen if session.id in without]):
+        for run in _runs(index.known(), [session for session in chosen if session.id in without], state.told):
             if not isinstance(run, Session):
                 for (session, _, _), packed in zip(run, index.figures([item[1:] for item in run]), strict=True):
                     found[session.id] = _decoded(packed)
@@ -185,9 +185,9 @@ Item: TypeAlias = tuple[Session, int, bytes]
 """A session whose figures the index has, with its number and mark."""
 
 
-def _sum(reader: Reader, engine: Judge, index: Index, sessions: Sequence[Session]) -> Tally:
+def _sum(reader: Reader, engine: Judge, index: Index, sessions: Sequence[Session], told: Mapping[str, int]) -> Tally:
     total = Tally()
-    for run in _runs(index.known(), sessions):
+    for run in _runs(index.known(), sessions, told):
         if isinstance(run, Session):  # changed since, or nothing that can be kept
             _include(total, map(tally_of, judged(reader, engine, [run])))
         else:
@@ -196,12 +196,17 @@ def _sum(reader: Reader, engine: Judge, index: Index, sessions: Sequence[Session
     return total
 
 
-def _runs(known: Mapping[str, Known], sessions: Sequence[Session]) -> Iterator[list[Item] | Session]:
-    """The sessions in their order: in groups where the index has their figures, else one by one."""
+def _runs(
+    known: Mapping[str, Known], sessions: Sequence[Session], told: Mapping[str, int]
+) -> Iterator[list[Item] | Session]:
+    """The sessions in their order: in groups where the index has their figures, else one by one.
+
+    `told`: of each its `about`.
+    """
     group: list[Item] = []
     for place, session in enumerate(sessions):
         one = known.get(session.id)
-        if one is None or not one.fresh or one.mark is None or one.about != about(session):
+        if one is None or not one.fresh or one.mark is None or one.about != told[session.id]:
             if group:
                 yield group
             yield session

@@ -16,6 +16,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
@@ -26,7 +27,8 @@ from reach_tui.base.errors import ReachError, StoreError
 from reach_tui.base.sqlite import Access, access_of
 from reach_tui.detect.engine import Engine
 from reach_tui.detect.rules import RuleSet
-from reach_tui.index.digest import Digest, Judge, digests
+from reach_tui.index.digest import Digest, Judge
+from reach_tui.index.scanner import CHUNK, Stated, stated
 from reach_tui.model import Session
 from reach_tui.stores.catalog import open_store
 from reach_tui.stores.reader import Reader, Scanned
@@ -38,7 +40,7 @@ ALONE = 10_000
 MOST = 4
 """Workers at most; each reads and judges, about 70 MB."""
 _MEMORY = 1 << 30  # bytes of address space: a worker that wants more ends, and its sessions are judged here
-_PIECES = 8  # for each worker from the sessions of one request
+_PIECES, _PIECE = 8, 16  # at least so many for each worker from one request; at most so many sessions
 _LENGTH = 4  # bytes before each message
 _ROOT = Path(__file__).resolve().parents[2]
 _START = "import sys; sys.path.append(sys.argv.pop()); from reach_tui.index.workers import main; sys.exit(main())"
@@ -55,9 +57,10 @@ class _Hello(msgspec.Struct, array_like=True):
 
 
 class _Answer(msgspec.Struct, array_like=True):
-    """A digest; without one: the sessions asked for are done, or (`failed`) cannot be."""
+    """A digest with its rows' state; without one: the sessions asked for are done, or (`failed`) cannot be."""
 
     digest: Digest | None = None
+    state: str | None = None
     failed: bool = False
 
 
@@ -95,16 +98,25 @@ class Workers:
         """Ids of the processes that run."""
         return [worker.process.pid for worker in self._workers or () if worker.alive]
 
-    def __call__(self, reader: Reader, engine: Judge, sessions: Sequence[Session]) -> Iterator[Digest]:
+    def __call__(self, reader: Reader, engine: Judge, sessions: Sequence[Session]) -> Iterator[Stated]:
         """The digests of these sessions, in any order. Raises `StoreError`."""
         left = {session.id: session for session in sessions}
-        if self._alone <= 0 and len(sessions) > 1:
-            for one in self._spread(self._started(reader, engine), sessions):
-                del left[one.session_id]
+        while left and self._alone > 0:
+            yield from self._here(reader, engine, list(islice(left.values(), CHUNK)), left)
+        if len(left) > 1:
+            for one in self._spread(self._started(reader, engine), list(left.values())):
+                del left[one.digest.session_id]
                 yield one
-        for one in digests(reader, engine, list(left.values())):
-            self._alone -= one.sums.counts.calls
+        yield from self._here(reader, engine, list(left.values()), left)
+
+    def _here(
+        self, reader: Reader, engine: Judge, some: Sequence[Session], left: dict[str, Session]
+    ) -> Iterator[Stated]:
+        for one in stated(reader, engine, some):
+            self._alone -= one.digest.sums.counts.calls
             yield one
+        for session in some:
+            del left[session.id]
 
     def _started(self, reader: Reader, engine: Judge) -> list[_Worker]:
         if self._workers is None:
@@ -127,13 +139,13 @@ class Workers:
             return False
 
     @staticmethod
-    def _spread(workers: Sequence[_Worker], sessions: Sequence[Session]) -> Iterator[Digest]:
+    def _spread(workers: Sequence[_Worker], sessions: Sequence[Session]) -> Iterator[Stated]:
         """What the workers make of the sessions; some are missing if a worker failed."""
         if not workers:
             return
-        size = max(1, len(sessions) // (len(workers) * _PIECES))
+        size = max(1, min(_PIECE, len(sessions) // (len(workers) * _PIECES)))
         pieces = deque(sessions[start : start + size] for start in range(0, len(sessions), size))
-        out: queue.SimpleQueue[Digest | None] = queue.SimpleQueue()
+        out: queue.SimpleQueue[Stated | None] = queue.SimpleQueue()
         for worker in workers:
             threading.Thread(target=worker.work, args=(pieces, out), daemon=True).start()
         try:
@@ -161,7 +173,7 @@ class _Worker:
         self.alive = True
         self._send(hello)
 
-    def work(self, pieces: deque[Sequence[Session]], out: queue.SimpleQueue[Digest | None]) -> None:
+    def work(self, pieces: deque[Sequence[Session]], out: queue.SimpleQueue[Stated | None]) -> None:
         """Give the worker piece by piece and pass on its answers; None at the end. Runs in a thread of its own."""
         try:
             with self._lock:
@@ -180,13 +192,13 @@ class _Worker:
         assert self.process.stdin is not None
         _write(self.process.stdin, message)
 
-    def _answers(self) -> Iterator[Digest]:
+    def _answers(self) -> Iterator[Stated]:
         assert self.process.stdout is not None
         while True:
             answer = _answer.decode(_read(self.process.stdout))
             if answer.digest is None:
                 return
-            yield answer.digest
+            yield Stated(answer.digest, answer.state)
 
     def end(self) -> None:
         """Kill it, if it runs."""
@@ -243,8 +255,8 @@ def serve(requests: queue.SimpleQueue[bytes], out: IO[bytes]) -> None:
         failed = reader.kind != hello.kind
         try:
             sessions = _sessions.decode(requests.get())
-            for one in digests(reader, engine, [] if failed else sessions):
-                _write(out, msgspec.msgpack.encode(_Answer(one)))
+            for one in stated(reader, engine, [] if failed else sessions):
+                _write(out, msgspec.msgpack.encode(_Answer(*one)))
         except (ReachError, MemoryError, UnicodeError, OverflowError):  # the parent meets the same, and says so
             failed = True
         _write(out, msgspec.msgpack.encode(_Answer(failed=failed)))

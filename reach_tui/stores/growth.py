@@ -7,18 +7,20 @@ a store of a million calls: 2 ms for new rows, 5 to 8 ms for one session's sums,
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from reach_tui.base.sqlite import Connection, columns_of, reading, text_of
 
 _AT_ONCE = 500  # sessions summed up in one query: SQLite before 3.32 binds 999 values
-_BLOCK = 200_000  # rows of one query over a whole table: 70 ms
+_BLOCK = 100_000  # rows of one query over a whole table: 35 ms
 
 RowState: TypeAlias = tuple[int, int, int, str]
 """Rows, the highest rowid, the sum over what moves with an edit, and more of the kind."""
+NO_ROWS: RowState = (0, 0, 0, "()")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,10 @@ class Growing:
     """A column that moves when a row is updated in place (a time, or the text itself: its length is summed)."""
     timed: bool = False
     """True if that is a time in whole numbers, so that a sum over all rows moves with every edit."""
+
+
+Block: TypeAlias = tuple[Growing, int, int]
+"""The rows of a table after one rowid and up to another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,25 +100,37 @@ class Growth:
                 for one in self.rows:
                     columns = columns_of(connection, one.table)
                     if one.session in columns:
-                        for name, state in _sums(connection, one, columns, some):
-                            found[name].append(_row_state(state))
+                        states = _states(connection, one, columns, some)
+                        for name in some:
+                            found[name].append(states.get(name, NO_ROWS))
         return found
 
-    def whole(
-        self, path: Path, highest: Mapping[str, int], after: Mapping[str, int] | None = None
-    ) -> dict[str, tuple[int, int]]:
-        """Count and sum of `row_states` over all rows up to a rowid (and after one), by table. Raises `StoreError`."""
-        found: dict[str, tuple[int, int]] = {}
+    def blocks(self, highest: Mapping[str, int], after: Mapping[str, int] | None = None) -> deque[Block]:
+        """What `whole` is asked for: all rows up to a rowid of each table (and after one)."""
+        found: deque[Block] = deque()
         for one in self.rows:
-            count = total = 0
-            for start in range((after or {}).get(one.table, 0), highest.get(one.table, 0), _BLOCK):
-                with reading(path) as connection:
-                    edited = _edited(one, columns_of(connection, one.table))
-                    query = f"SELECT count(*), {edited} FROM {one.table} NOT INDEXED WHERE rowid > ? AND rowid <= ?"
-                    end = min(start + _BLOCK, highest[one.table])
-                    more, added = connection.execute(query, (start, end)).fetchone()
-                count, total = count + more, total + (added or 0)
-            found[one.table] = count, total
+            end = highest.get(one.table, 0)
+            for start in range((after or {}).get(one.table, 0), end, _BLOCK):
+                found.append((one, start, min(start + _BLOCK, end)))
+        return found
+
+    def whole(self, path: Path, blocks: deque[Block]) -> dict[str, tuple[int, int]]:
+        """Count and sum of `row_states` over the rows of the blocks, by table; it takes them out one by one.
+
+        Several threads may share the blocks: SQLite reads them side by side. Raises `StoreError`.
+        """
+        found = {one.table: (0, 0) for one in self.rows}
+        while blocks:
+            try:
+                one, *between = blocks.popleft()
+            except IndexError:  # another thread took the last one
+                break
+            with reading(path) as connection:
+                edited = _edited(one, columns_of(connection, one.table))
+                query = f"SELECT count(*), {edited} FROM {one.table} NOT INDEXED WHERE rowid > ? AND rowid <= ?"
+                more, added = connection.execute(query, between).fetchone()
+            count, total = found[one.table]
+            found[one.table] = count + more, total + (added or 0)
         return found
 
     def _sessions(self, connection: Connection) -> dict[str, tuple[object, ...]]:
@@ -130,9 +148,17 @@ class Grown(Protocol):
     growth: Growth
 
 
-def _row_state(values: tuple[object, ...]) -> RowState:
-    count, highest, total = (value if isinstance(value, int) else 0 for value in (*values[:3], 0, 0, 0)[:3])
-    return count, highest, total, repr(values[3:])
+def _states(
+    connection: Connection, one: Growing, columns: frozenset[str], session_ids: Collection[str]
+) -> dict[str, RowState]:
+    """The states of those sessions that have rows in the table."""
+    rows = _sum_rows(connection, one, columns, session_ids)
+    if one.timed:
+        return {text_of(name): (count, highest, total or 0, "()") for name, count, highest, total in rows}
+    return {
+        text_of(name): (count, highest, total if isinstance(total, int) else 0, repr(tuple(more)))
+        for name, count, highest, total, *more in rows
+    }
 
 
 def _edited(one: Growing, columns: Collection[str]) -> str:
@@ -150,13 +176,20 @@ def _sums(
 ) -> list[tuple[str, tuple[object, ...]]]:
     if not active:
         return []
+    found = {text_of(row[0]): tuple(row[1:]) for row in _sum_rows(connection, one, columns, active)}
+    return [(name, found.get(name, ())) for name in active]
+
+
+def _sum_rows(
+    connection: Connection, one: Growing, columns: frozenset[str], session_ids: Collection[str]
+) -> list[tuple[Any, ...]]:
+    """Id, rows, highest rowid and sums of each of the sessions that has rows in the table."""
     edited = _edited(one, columns)
     if one.edited in columns and not one.timed:
         edited += f', max("{one.edited}"), count("{one.edited}")'
-    marks = ",".join("?" * len(active))
+    marks = ",".join("?" * len(session_ids))
     query = (
         f'SELECT "{one.session}", count(*), max(rowid), {edited} FROM {one.table} '
         f'WHERE "{one.session}" IN ({marks}) GROUP BY 1'
     )
-    found = {text_of(row[0]): tuple(row[1:]) for row in connection.execute(query, tuple(active))}
-    return [(name, found.get(name, ())) for name in active]
+    return connection.execute(query, tuple(session_ids)).fetchall()

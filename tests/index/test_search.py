@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from reach_tui.base.paths import cache_dir
 from reach_tui.detect.engine import default_engine
+from reach_tui.index.places import index_path
 from reach_tui.index.scanner import scan
 from reach_tui.index.search import Hit, Query, search
-from reach_tui.index.store import index_path
 from reach_tui.index.text import Words, excerpt, folded, full_text_query, position
 from reach_tui.index.words import index_words
 from reach_tui.model import Result, Session, ToolCall

@@ -21,7 +21,7 @@ from reach_tui.detect.engine import default_engine
 from reach_tui.index import figures, scanner, totals
 from reach_tui.index.digest import encode_page
 from reach_tui.index.freshness import row_states
-from reach_tui.index.store import index_path
+from reach_tui.index.places import index_path
 from reach_tui.index.totals import counted, tallied
 from reach_tui.model import Session
 from reach_tui.native.writer import NativeWriter

@@ -14,7 +14,8 @@ import pytest
 
 from reach_tui.detect import default_engine
 from reach_tui.detect.engine import Engine
-from reach_tui.index.digest import Digest, digests
+from reach_tui.index.freshness import row_states
+from reach_tui.index.scanner import Stated, stated
 from reach_tui.index.workers import Workers
 from reach_tui.model import Session
 from reach_tui.stores.catalog import open_store
@@ -37,8 +38,8 @@ def reader(store: Path) -> Reader:
     return open_store(store).reader
 
 
-def ask(workers: Workers, reader: Reader, sessions: list[Session]) -> dict[str, Digest]:
-    return {one.session_id: one for one in workers(reader, default_engine(), sessions)}
+def ask(workers: Workers, reader: Reader, sessions: list[Session]) -> dict[str, Stated]:
+    return {one.digest.session_id: one for one in workers(reader, default_engine(), sessions)}
 
 
 def ended(process: int) -> bool:
@@ -58,7 +59,8 @@ def wait_for_end(processes: list[int]) -> None:
 
 def test_the_same_as_alone(reader: Reader) -> None:
     sessions = list(reader.sessions())
-    alone = {one.session_id: one for one in digests(reader, default_engine(), sessions)}
+    alone = {one.digest.session_id: one for one in stated(reader, default_engine(), sessions)}
+    assert {name: one.state for name, one in alone.items()} == row_states(reader, [one.id for one in sessions])
     with Workers(2, alone=0, large=0) as workers:
         assert ask(workers, reader, sessions) == alone
         running = workers.processes
@@ -79,12 +81,12 @@ def test_small_stores_and_first_calls_start_none(reader: Reader) -> None:
 def test_a_worker_that_is_killed_costs_time_only(reader: Reader) -> None:
     sessions = list(reader.sessions())
     with Workers(2, alone=0, large=0) as workers:
-        found: dict[str, Digest] = {}
+        found: dict[str, Stated] = {}
         for one in workers(reader, default_engine(), sessions):
             if not found:
                 for process in workers.processes:
                     os.kill(process, signal.SIGKILL)
-            found[one.session_id] = one
+            found[one.digest.session_id] = one
         assert len(found) == 40
         assert ask(workers, reader, sessions) == found
         assert workers.processes == []
@@ -93,7 +95,7 @@ def test_a_worker_that_is_killed_costs_time_only(reader: Reader) -> None:
 def test_giving_up_in_the_middle(reader: Reader) -> None:
     sessions = list(reader.sessions())
     with Workers(2, alone=0, large=0) as workers:
-        request: Iterator[Digest] = workers(reader, default_engine(), sessions)
+        request: Iterator[Stated] = workers(reader, default_engine(), sessions)
         next(request)
         running = workers.processes
         request.close()  # type: ignore[attr-defined]
@@ -111,9 +113,9 @@ def test_rules_of_the_parent_are_used(reader: Reader) -> None:
     fewer = Engine(type(rules)(tuple(one for one in rules.families if one.id != "shell"), rules.classes, "other"))
     sessions = list(reader.sessions())
     with Workers(2, alone=0, large=0) as workers:
-        found = {one.session_id: one for one in workers(reader, fewer, sessions)}
-    assert found == {one.session_id: one for one in digests(reader, fewer, sessions)}
-    assert found != {one.session_id: one for one in digests(reader, engine, sessions)}
+        found = {one.digest.session_id: one for one in workers(reader, fewer, sessions)}
+    assert found == {one.digest.session_id: one for one in stated(reader, fewer, sessions)}
+    assert found != {one.digest.session_id: one for one in stated(reader, engine, sessions)}
 
 
 def test_nothing_is_imported_from_the_current_folder(

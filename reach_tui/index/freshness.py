@@ -194,7 +194,8 @@ def decode_mark(text: str | None) -> object:
     """The mark in a text of `encode_mark`; None if there is none."""
     with contextlib.suppress(msgspec.MsgspecError, UnicodeError):
         if text and text.startswith('["growth"'):
-            return Mark(*_growth_mark.decode(text)[1:])
+            _, found, rows = _growth_mark.decode(text)
+            return Mark({**found}, rows)
     try:
         value = loads(text) if text else None
     except BadJson:

@@ -19,8 +19,9 @@ from reach_tui.base.paths import cache_dir
 from reach_tui.detect.engine import default_engine
 from reach_tui.index.digest import Kind
 from reach_tui.index.freshness import look
+from reach_tui.index.places import index_path
 from reach_tui.index.scanner import judge_sessions, scan, scan_without_index
-from reach_tui.index.store import CallRow, Index, index_path
+from reach_tui.index.store import CallRow, Index
 from reach_tui.index.words import index_words
 from reach_tui.model import Glance, Result, Session, StepKind, ToolCall, Verdict
 from reach_tui.native.writer import NativeWriter

@@ -33,6 +33,7 @@ _EXCEPTION = re.compile(
 _TELLING = re.compile(
     r"(?i)error|fail|denied|not found|no such|cannot|could not|unable|invalid|missing|timed? ?out|refused|abort|错|失败"
 )
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z\d]*")
 _SPAN = 300
 _REPORT = 20_000  # characters at each end of a check's output
 _ENVELOPE_OF_CONTENT = 4000  # characters: a longer answer of a reading tool is the content itself
@@ -70,10 +71,15 @@ class Cut:
 
 
 def tool_names(tool: str) -> tuple[str, ...]:
-    """The name in lower case, as it is and without prefixes: `mcp__server__`, `server.`, `functions.`, `server/`."""
-    name = tool.strip().lower()
+    """The name in lower case, as it is and without prefixes: `mcp__server__`, `server.`, `functions.`, `server/`.
+
+    `StrReplaceFile` is `str_replace_file` too.
+    """
+    given = tool.strip()
+    name = given.lower()
     short = (name.rsplit(mark, 1)[1] for mark in ("__", ".", "/", ":") if mark in name)
-    return tuple(dict.fromkeys(item for item in (name, *short) if item))
+    words = _WORDS.findall(given) if given[:1].isupper() and given.isalnum() else ()
+    return tuple(dict.fromkeys(item for item in (name, *short, "_".join(words).lower()) if item))
 
 
 def argument_evidence(arguments: JsonValue, wanted: Mapping[str, str]) -> Evidence | None:

@@ -8,7 +8,19 @@ from functools import lru_cache
 
 from reach_tui.base.jsonio import JsonValue
 
-_ARGUMENTS = ("command", "cmd", "script", "code", "action", "input", "commands", "bash_command", "shell_command")
+_ARGUMENTS = (
+    "command",
+    "cmd",
+    "script",
+    "code",
+    "action",
+    "input",
+    "commands",
+    "bash_command",
+    "shell_command",
+    "keystrokes",
+    "args",
+)
 _LIMIT = 4000  # of the command looked at: the rest is a here-document or data
 
 

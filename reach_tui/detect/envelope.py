@@ -27,6 +27,13 @@ _INNER = (
     "messages",
     "detail",
     "structuredContent",
+    "tool_execution",
+    "tool_result",
+    "toolResult",
+    "tool_response",
+    "function_response",
+    "functionResponse",
+    "observation",
 )
 _MESSAGES = (
     "message",
@@ -39,7 +46,15 @@ _MESSAGES = (
     "reason",
     "description",
     "error_description",
+    "error_details",
+    "error_text",
+    "errmsg",
+    "info",
+    "error_type",
+    "error-type",
 )
+_ERRORS = ("error", "Error", "errors", "err", "exception")
+_ANSWERS = ("content", "result", "response", "output", "data")
 _REASONS = ("message", "msg", "error_message", "errorMessage", "detail", "reason", "error_description")
 _SAYS = ("message", "error", "text", "details", "detail", "reason", "code")
 _ITEM_RULES = frozenset(("json.is_error", "json.not_ok", "json.error"))
@@ -84,6 +99,15 @@ _CHECKED = frozenset(
     ("valid", "isvalid", "is_valid", "exists", "available", "allowed", "found", "deliverable", "spam", "safe")
 )
 _BAD_STATUS = frozenset(("error", "failed", "failure", "fail", "exception"))
+_ERROR_KINDS = {
+    "error": None,
+    "error-text": None,
+    "error-json": None,
+    "tool-error": None,
+    "execution-denied": "permission_denied/user_rejected",
+}
+"""What the AI SDK and Home Assistant write as the kind of an answer."""
+_ERROR_ALONE = frozenset(("error", "message", "code", "status", "success"))
 _NOTHING = frozenset(("", "none", "null", "no", "false", "ok", "success", "0", "n/a", "(none)"))
 _NONE = ("0 ", "0:", "no error", "no issue", "none ")
 _CODES = ("status", "cod", "statusCode", "status_code", "code", "http_status", "httpStatus", "errorCode", "error_code")
@@ -159,17 +183,23 @@ def _examine_list(items: list[JsonValue], depth: int) -> Finding | None:
     if len(items) <= 2 and isinstance(items[0], dict) and items[0].get("type") == "text":
         return _examine_text(items[0].get("text"), depth)
     if depth == 0:  # a bare list is data, whatever its rows say
-        return None
+        return examine(items[0], 2) if len(items) == 1 and _only_an_error(items[0]) else None
     found = [examine(item, depth + 2) for item in items[:200]]
     bad = [item for item in found if item is not None and item.rule in _ITEM_RULES and not item.false_flag]
     return bad[0] if len(bad) == len(items) else None
+
+
+def _only_an_error(item: JsonValue) -> bool:
+    """True for `{"error": "a sentence"}`, with nothing but a code beside it: no row of a table has that alone."""
+    error = item.get("error") if isinstance(item, dict) else None
+    return isinstance(item, dict) and isinstance(error, str) and " " in error and item.keys() <= _ERROR_ALONE
 
 
 def _examine_status(value: dict[str, JsonValue]) -> Finding | None:
     for name in ("isError", "is_error", "iserror"):
         if value.get(name) is True:
             return Finding("json.is_error", _message(value), _code_class(value), 0.97)
-    for name in ("success", "ok", "succeeded", "Success"):
+    for name in ("success", "ok", "succeeded", "Success", "successful", "isSuccess"):
         if value.get(name) is False:
             return Finding("json.not_ok", _message(value), _code_class(value), 0.95)
     status = value.get("status", value.get("state", value.get("result")))
@@ -177,7 +207,11 @@ def _examine_status(value: dict[str, JsonValue]) -> Finding | None:
     if isinstance(status, str) and status.lower() in _BAD_STATUS and told and not _has_data(value):
         return Finding("json.status_error", _message(value), _code_class(value), 0.93)
     if "error" in (value.get("type"), value.get("object")) and any(name in value for name in _SAYS):
-        return Finding("json.type_error", _message(value), _code_class(value), 0.93)
+        return Finding("json.type_error", _message(value) or _as_message(value), _code_class(value), 0.93)
+    kind = value.get("response_type", value.get("type"))
+    if isinstance(kind, str) and kind in _ERROR_KINDS and (kind != "error" or "response_type" in value):
+        said = {name: item for name, item in value.items() if name not in ("type", "response_type")}
+        return Finding("json.type_error", _message(value) or _as_message(said), _ERROR_KINDS[kind], 0.93)
     return None
 
 
@@ -223,8 +257,10 @@ def _examine_error(value: dict[str, JsonValue]) -> Finding | None:
         ):
             return Finding("json.failure_code", _message(value), _code_class(value), 0.92)
     facts = value.get("metadata")
-    for name in ("exit_code", "exitCode", "returncode", "return_code"):
+    for name in ("exit_code", "exitCode", "returncode", "return_code", "exit_status"):
         code = value.get(name, facts.get(name) if isinstance(facts, dict) else None)
+        if isinstance(code, str) and code.lstrip("-").isdigit() and len(code) < 5:
+            code = int(code)
         if isinstance(code, int) and not isinstance(code, bool) and code:
             return Finding("json.exit_code", _output(value), None, 0.9, exit_code=code)
     return None
@@ -298,7 +334,7 @@ def _all_bad(items: list[JsonValue]) -> bool:
 
 
 def _message(value: dict[str, JsonValue]) -> str:
-    for name in ("error", "Error", "errors", "err", "exception", *_MESSAGES, "content", "result", "response"):
+    for name in (*_ERRORS, *_MESSAGES, *_ANSWERS):
         text = _as_message(value.get(name))
         if text:
             return text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import time
 from pathlib import Path
@@ -12,7 +13,7 @@ from reach_tui.model import Counts
 from reach_tui.tui.glyphs import UNICODE
 from reach_tui.tui.lines import plain
 from reach_tui.tui.overview import Overview, Progress, State, seconds_left, top_lines
-from reach_tui.tui.screens import counted
+from reach_tui.tui.screens import counted, sessions
 from reach_tui.tui.screens.all_calls import AllCallsScreen
 from reach_tui.workspace import SessionCounts, Workspace
 from reach_tui.workspace.badges import Badges
@@ -99,6 +100,28 @@ async def test_rows_stay_while_the_person_moves(tmp_path: Path) -> None:
         assert screen.total.hidden == sum(
             one.judged.counts.counts.hidden for one in screen.entries.values() if one.judged.counts
         )
+
+
+async def test_while_keys_come_news_of_the_count_come_with_a_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop = Path(shutil.copy(SHOP, tmp_path / "shop.db"))
+    async with running([shop]) as (app, pilot):
+        screen = sessions_of(app)
+        monkeypatch.setattr(sessions, "_CALM", 60.0)  # the next key is always about to come
+        monkeypatch.setattr(sessions, "_PAUSE", 60.0)
+        await pilot.press("j")
+        entry = screen.entries[screen.session_list.rows[3][0]]
+        news = SessionCounts(entry.key[1], Counts(calls=9, failed=999, hidden=999), {}, False)
+        screen.take(entry, entry.judged.session, news)
+        screen.changed()
+        await asyncio.sleep(0.6)
+        assert "999" not in screen_text(app)
+        await pilot.press("j")
+        await pilot.pause()
+        assert "999" in screen_text(app)
+        monkeypatch.undo()
+        await until(lambda: screen.session_list.rows[0][0] == entry.key)  # and once the person rests it is the first
 
 
 async def test_leaving_the_list_of_calls_ends_its_thread(tmp_path: Path) -> None:

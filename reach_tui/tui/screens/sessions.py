@@ -30,6 +30,8 @@ _RESORT_SECONDS = 0.25
 _REST = 12  # the list is sorted anew for a twelfth of the time at the most
 _PAUSE = 1.0
 """Seconds without a key after which rows may change places."""
+_CALM = 0.2
+"""Seconds without a key after which news of the count are drawn by themselves; while keys come, with a key's frame."""
 _MANY, _TYPING_SECONDS = 3_000, 0.04  # from so many sessions on keys typed fast are taken together
 
 
@@ -47,6 +49,8 @@ class SessionsScreen(CountedSessions):
         """True once the person has moved the cursor: it stays on its session then."""
         self._key_at = 0.0
         self._resort: Timer | None = None
+        """Running while counts have arrived that no order takes account of."""
+        self._told_at = 0.0
         self._cost = 0.0
         self._typing: Timer | None = None
 
@@ -61,6 +65,7 @@ class SessionsScreen(CountedSessions):
         self.query_one("#top", Bar).show(self._top)
         self.query_one("#head", Bar).show(self._head)
         self.query_one("#bottom", Bar).show(self._bottom)
+        self.line_list.follow = self._bring_news
         self.line_list.focus()
         self.begin()
 
@@ -102,12 +107,24 @@ class SessionsScreen(CountedSessions):
 
     def _resort_now(self) -> None:
         self._resort = None
-        if time.monotonic() - self._key_at < _PAUSE:  # rows must not move under the person's hands
-            self.session_list.renew(self.entries)
-            self.refresh_bars()
-            self.changed()
-        else:
+        calm = time.monotonic() - self._key_at
+        if calm >= _PAUSE:
             self.rebuild()
+            return
+        if calm >= _CALM:
+            self._tell_news()
+        self.changed()  # rows must not move under the person's hands
+
+    def _tell_news(self) -> None:
+        """Draw what the count has said since: figures of visible rows, and the lines around the list."""
+        self._told_at = time.monotonic()
+        self.session_list.renew(self.entries)
+        self.refresh_bars()
+
+    def _bring_news(self) -> None:
+        """The cursor moves: what waits to be drawn goes with it, for a frame of its own would delay the next key's."""
+        if self._resort is not None and time.monotonic() - self._told_at >= _RESORT_SECONDS:
+            self._tell_news()
 
     def still(self) -> None:
         """From now on the cursor stays on its session."""

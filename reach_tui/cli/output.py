@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -120,6 +119,8 @@ def _emit_table(records: Iterator[Record], columns: Sequence[Column], headed: bo
 
 def terminal_width() -> int:
     """Cells a line may have: the terminal's, 120 without one, at least 40."""
+    import shutil
+
     return max(40, shutil.get_terminal_size((120, 24)).columns)
 
 

@@ -187,7 +187,7 @@ def _search(text: str) -> Iterator[tuple[Span, bool]]:
                 start, end = hit.span("secret" if by_place else 0)
                 yield Span(start, end, shape.kind), by_place
     if any(hint in lower for hint in FIELD_HINTS):
-        for pattern in (FIELD, FLAG):
-            for hit in pattern.finditer(text):
+        for shape in (FIELD, FLAG):
+            for hit in shape.pattern.finditer(text):
                 if is_secret_value(hit):
-                    yield Span(*hit.span("quoted" if hit["quoted"] is not None else "plain"), "secret"), True
+                    yield Span(*hit.span("quoted" if hit["quoted"] is not None else "plain"), shape.kind), True

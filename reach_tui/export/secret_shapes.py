@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,11 +16,22 @@ class Shape:
 
     kind: str
     hints: tuple[str, ...]
-    pattern: re.Pattern[str]
+    regex: str
+    flags: int = 0
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """Compiled when it is first tried: most never are."""
+        return _compiled(self.regex, self.flags)
+
+
+@cache
+def _compiled(regex: str, flags: int) -> re.Pattern[str]:
+    return re.compile(regex, flags)
 
 
 def _shape(kind: str, hints: str, pattern: str, flags: int = 0) -> Shape:
-    return Shape(kind, tuple(hints.split()), re.compile(pattern, flags))
+    return Shape(kind, tuple(hints.split()), pattern, flags)
 
 
 # One entry a documented format. Long prefixes need nothing before them; short ones must not continue a word.
@@ -99,11 +111,16 @@ _GIVEN = r"(?P<q>\\*[\"'])?[ \t]*(?::=|=>|[:=])[ \t]*"
 _QUOTED = r"(?P<quote>\\*[\"'`])(?P<quoted>(?:(?!(?P=quote))[^\r\n]){1,2000})"
 _PLAIN = r"(?P<plain>[^\s\"'`,;&|<>\\]{1,2000}+)"
 
-FIELD = re.compile(rf"(?P<name>{_CERTAIN}|{_LIKELY}){_GIVEN}(?:{_QUOTED}|{_PLAIN})", re.IGNORECASE)
-"""`name = value`, `name: value`, `"name": "value"`, also inside a JSON string; `is_secret_value` decides."""
-FLAG = re.compile(rf"--[a-z0-9-]{{0,40}}?(?P<name>{_CERTAIN}|{_LIKELY})[ \t]+(?:{_QUOTED}|{_PLAIN})", re.IGNORECASE)
-"""`--password value`, `--api-key value`."""
 FIELD_HINTS = ("pass", "pwd", "key", "secret", "token", "cookie")
+FIELD = Shape("secret", FIELD_HINTS, rf"(?P<name>{_CERTAIN}|{_LIKELY}){_GIVEN}(?:{_QUOTED}|{_PLAIN})", re.IGNORECASE)
+"""`name = value`, `name: value`, `"name": "value"`, also inside a JSON string; `is_secret_value` decides."""
+FLAG = Shape(
+    "secret",
+    FIELD_HINTS,
+    rf"--[a-z0-9-]{{0,40}}?(?P<name>{_CERTAIN}|{_LIKELY})[ \t]+(?:{_QUOTED}|{_PLAIN})",
+    re.IGNORECASE,
+)
+"""`--password value`, `--api-key value`."""
 
 _SURE_NAME = re.compile(_CERTAIN, re.IGNORECASE)
 _KEY = re.compile(

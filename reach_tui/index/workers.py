@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import queue
-import subprocess
 import sys
 import threading
 from collections import deque
@@ -19,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import IO, TYPE_CHECKING, Self
 
 import msgspec
 
@@ -32,6 +30,9 @@ from reach_tui.index.scanner import CHUNK, Stated, stated
 from reach_tui.model import Session
 from reach_tui.stores.catalog import open_store
 from reach_tui.stores.reader import Reader, Scanned
+
+if TYPE_CHECKING:
+    import queue
 
 LARGE = 1 << 30
 """Bytes of a store (some 200,000 calls) from which on workers are worth their start, a second of processor time."""
@@ -143,6 +144,8 @@ class Workers:
         """What the workers make of the sessions; some are missing if a worker failed."""
         if not workers:
             return
+        import queue
+
         size = max(1, min(_PIECE, len(sessions) // (len(workers) * _PIECES)))
         pieces = deque(sessions[start : start + size] for start in range(0, len(sessions), size))
         out: queue.SimpleQueue[Stated | None] = queue.SimpleQueue()
@@ -163,6 +166,8 @@ class _Worker:
     """The parent's end of one worker. Raises `OSError` where none can be started."""
 
     def __init__(self, hello: bytes) -> None:
+        import subprocess  # what small stores need not wait for
+
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-c", _START, os.fspath(_ROOT)],
             stdin=subprocess.PIPE,
@@ -264,6 +269,8 @@ def serve(requests: queue.SimpleQueue[bytes], out: IO[bytes]) -> None:
 
 def main() -> int:
     """Serve the parent until it closes our input."""
+    import queue
+
     _limit()
     requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(sys.stdin.buffer, requests), daemon=True).start()

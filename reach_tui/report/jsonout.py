@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reach_tui.analyze.attribution import CAUSES
 from reach_tui.analyze.classes import Avoidable
 from reach_tui.analyze.rates import ToolCounts
 from reach_tui.base.clock import to_iso
-from reach_tui.report import inferred
-from reach_tui.report.compare import Change, Comparison
 from reach_tui.report.model import CauseRow, Report, Scope, StaleRow, ToolRow, Views
 from reach_tui.report.spans import starts_on
+
+if TYPE_CHECKING:
+    from reach_tui.report.compare import Change, Comparison
 
 _DIGITS = 6
 
@@ -112,6 +113,8 @@ def record(report: Report, comparison: Comparison | None = None) -> Json:
         "health": [{"what": row.what, "count": row.count} for row in report.health],
     }
     if report.inferred is not None:
+        from reach_tui.report import inferred
+
         answer["inferred"] = inferred.record(report.inferred)
     if comparison is not None:
         answer["compare"] = _comparison(comparison)

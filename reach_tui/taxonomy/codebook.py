@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -221,6 +220,8 @@ class Taxonomy:
             return f"it was {former.state}: {former.path}"
         if former.state == "split":
             return f"it was split: {', '.join(former.into)}"
+        import difflib
+
         near = difflib.get_close_matches(given, allowed, n=1, cutoff=0.5)
         return f"did you mean {near[0]}? {listed}" if near else listed
 

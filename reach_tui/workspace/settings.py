@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import os
 import tomllib
 from dataclasses import dataclass, field
@@ -83,6 +82,8 @@ def _read(path: Path) -> dict[str, object]:
 
 
 def _login() -> str:
+    import getpass
+
     try:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):

@@ -7,10 +7,12 @@ Single failures are mostly recovered from and are not what makes a session fail,
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from reach_tui.analyze import loops
+from reach_tui.analyze.loops import Loop
 from reach_tui.analyze.pairs import Pairs, Wanted, originals
 from reach_tui.analyze.sums import Sum, add_up
 from reach_tui.base.jsonio import as_object
@@ -67,8 +69,13 @@ def cause_of(verdict: Verdict, taxonomy: Taxonomy | None = None) -> Cause:
     return Cause(found.reach, category) if found and found.reach in CAUSES else Cause("model", _UNCLASSED)
 
 
-def of_session(pairs: Pairs, folder: str | None = None, wanted: Wanted = originals) -> Attribution:
-    """The failures of one session by cause; the session itself if a failure stayed unrecovered."""
+def of_session(
+    pairs: Pairs, folder: str | None = None, wanted: Wanted = originals, runs: Sequence[Loop] | None = None
+) -> Attribution:
+    """The failures of one session by cause; the session itself if a failure stayed unrecovered.
+
+    `runs` are the loops among the wanted calls, where they are known.
+    """
     found = Attribution()
     failed = [verdict for call, verdict in pairs if verdict.failed is True and wanted(call)]
     if not failed:
@@ -77,14 +84,14 @@ def of_session(pairs: Pairs, folder: str | None = None, wanted: Wanted = origina
     for verdict in failed:
         found.failures[cause_of(verdict, taxonomy)] += 1
     own = [pair for pair in pairs if wanted(pair[0])]
-    if decided := decisive(own, folder):
+    if decided := decisive(own, folder, runs):
         found.sessions[decided.cause] += 1
     else:
         found.recovered = 1
     return found
 
 
-def decisive(pairs: Pairs, folder: str | None = None) -> Decisive | None:
+def decisive(pairs: Pairs, folder: str | None = None, runs: Sequence[Loop] | None = None) -> Decisive | None:
     """The first failure that the session never recovered from; None if it recovered from all.
 
     Recovered means: the same tool later succeeded on the same subject (file, program, or the tool alone). Where that
@@ -102,15 +109,17 @@ def decisive(pairs: Pairs, folder: str | None = None) -> Decisive | None:
             success = succeeded.pop()
             last.setdefault(subject(pairs[success][0], folder), success)
         if last.get(wanted, -1) < place:
-            return _decided(call, verdict, pairs)
+            return _decided(call, verdict, pairs, runs)
     return None
 
 
-def _decided(call: Glance, verdict: Verdict, pairs: Pairs) -> Decisive:
+def _decided(call: Glance, verdict: Verdict, pairs: Pairs, runs: Sequence[Loop] | None) -> Decisive:
     said = one_line(verdict.explanation or (verdict.evidence.text if verdict.evidence else "") or "it failed")
-    own = loops.uncopied(pairs)
+    if runs is None:
+        runs = loops.find(pairs)
+    own = loops.uncopied(pairs) if runs else ()
     place = next((number for number, (one, _) in enumerate(own) if one.key == call.key), -1)
-    for loop in loops.find(own):
+    for loop in runs:
         if loop.first <= place <= loop.last and loop.tool == call.tool:
             why = f"{call.shown_tool}, {loop.length} times without progress: {said}"
             return Decisive(call.step, call.key, Cause("model", _LOOP), loop.what, why)

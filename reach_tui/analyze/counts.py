@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter as CountedBy
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -64,6 +65,13 @@ class Tally:
         self.unread += call.problem is not None
         if call.route is not None and call.route.decision == "clarify":
             self.clarified = True
+
+    def add_fine(self, tools: Iterable[str]) -> None:
+        """Calls that are `plain` and did not fail, by the tools' names; their turns are not looked at."""
+        for tool, count in CountedBy(tools).items():
+            calls, hidden = self.tools.get(tool, (0, 0))
+            self.calls += count
+            self.tools[tool] = (calls + count, hidden)
 
     def counts(self, turns: int, unreadable: int = 0) -> Counts:
         """The sums; calls whose row was not whole count as unreadable, with what the caller found besides."""

@@ -72,7 +72,8 @@ class Failures:
 
     def clear(self, tool: str) -> None:
         """A success of a tool."""
-        self.same.pop(tool, None)
+        if self.same:
+            self.same.pop(tool, None)
         self.any = 0
 
 
@@ -80,14 +81,18 @@ def of_session(pairs: Pairs, wanted: Wanted = originals) -> Guards:
     """The guards of one session. Copies of calls are left out: they happened in another session."""
     guards = Guards()
     counters = {FLAG: Failures(), TRUTH: Failures()}
+    by_flag, by_truth = counters[FLAG], counters[TRUTH]
     for call, verdict in pairs:
+        if call.plain and verdict.failed is False:  # most
+            by_flag.clear(call.tool)
+            by_truth.clear(call.tool)
+            continue
         if call.copy_of is not None or not answered(call, verdict):
             continue
         counted = wanted(call)
         for view, failed in ((FLAG, call.flagged is True), (TRUTH, verdict.failed is True)):
             if not failed:
-                if counters[view].same or counters[view].any:
-                    counters[view].clear(call.tool)
+                counters[view].clear(call.tool)
                 continue
             same, run = counters[view].add(call.tool, error_text(call))
             if not counted:

@@ -53,8 +53,11 @@ class Loops(Sum):
 def find(pairs: Pairs) -> list[Loop]:
     """Every loop of one session, in order of where it begins."""
     own = uncopied(pairs)
-    loops = [*_same_calls(own), *_same_errors(own), *_ping_pongs(own)]
-    return sorted(loops, key=lambda loop: (loop.first, loop.what))
+    tools = [call.tool for call, _ in own]
+    loops = [*_same_calls(own, tools), *_ping_pongs(own, tools)]
+    if sum(verdict.failed is True for _, verdict in own) >= _RUN:
+        loops += _same_errors(own)
+    return sorted(loops, key=lambda loop: (loop.first, loop.what)) if len(loops) > 1 else loops
 
 
 def uncopied(pairs: Pairs) -> Pairs:
@@ -62,10 +65,10 @@ def uncopied(pairs: Pairs) -> Pairs:
     return [pair for pair in pairs if pair[0].copy_of is None]
 
 
-def of_session(pairs: Pairs, wanted: Wanted = originals) -> Loops:
-    """The loops of one session that begin with a wanted call."""
+def of_session(pairs: Pairs, wanted: Wanted = originals, runs: Sequence[Loop] | None = None) -> Loops:
+    """The loops of one session that begin with a wanted call; `runs` are all of them, where they are known."""
     found = Loops()
-    loops = find(pairs)
+    loops = find(pairs) if runs is None else runs
     keys = {call.key for call, _ in pairs if wanted(call)} if loops else ()
     for loop in loops:
         if loop.first_key in keys:
@@ -85,10 +88,10 @@ def _loop(what: str, own: Pairs, places: Sequence[int]) -> Loop:
     return Loop(what, first.tool, first.key, places[0], places[-1], len(places))
 
 
-def _same_calls(own: Pairs) -> Iterator[Loop]:
+def _same_calls(own: Pairs, tools: Sequence[str]) -> Iterator[Loop]:
     start = 0
     for place in range(1, len(own) + 1):
-        if place < len(own) and own[place][0].tool == own[start][0].tool and _same(own[place], own[start]):
+        if place < len(own) and tools[place] == tools[start] and _same(own[place], own[start]):
             continue
         if place - start >= _RUN:
             yield _loop(SAME_CALL, own, range(start, place))
@@ -118,9 +121,8 @@ def _same_errors(own: Pairs) -> Iterator[Loop]:
             yield _loop(SAME_ERROR, own, run)
 
 
-def _ping_pongs(own: Pairs) -> Iterator[Loop]:
+def _ping_pongs(own: Pairs, tools: Sequence[str]) -> Iterator[Loop]:
     start = 0
-    tools = [call.tool for call, _ in own]
     while start + _TURNS <= len(own):
         end = start + 2
         # the tools alone rule out most beginnings

@@ -88,12 +88,12 @@ class Rates(Sum):
 def of_session(pairs: Pairs, wanted: Wanted = originals) -> Rates:
     """The rates of one session."""
     tools: dict[str, ToolCounts] = {}
-    fine = Counter[str]()
+    fine: list[str] = []
     for call, verdict in pairs:
         if not wanted(call):
             continue
-        if call.plain and verdict.failed is False and not verdict.check_reported:
-            fine[call.tool] += 1
+        if call.plain and verdict.failed is False and verdict.subcategory is None:
+            fine.append(call.tool)
             continue
         counts = tools.get(call.tool)
         if counts is None:
@@ -109,6 +109,6 @@ def of_session(pairs: Pairs, wanted: Wanted = originals) -> Rates:
         counts.unknown += verdict.failed is None and not verdict.soft
         counts.checks += verdict.check_reported
         counts.false_flags += call.flagged is True and verdict.failed is False and not verdict.check_reported
-    for tool, count in fine.items():
+    for tool, count in Counter(fine).items():
         tools.setdefault(tool, ToolCounts()).include(ToolCounts(count, count, count, count))
     return Rates(tools)

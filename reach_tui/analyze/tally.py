@@ -69,7 +69,9 @@ def of_session(
     folder = session.project
     odd = [pair for pair in pairs if not (pair[0].plain and pair[1].failed is False)]  # the others only count
     mere_copy = session.copy_of is not None and not any(originals(call) for call, _ in pairs)
-    counts, causes = rates.of_session(pairs, wanted), attribution.of_session(pairs, folder, wanted)
+    runs = loops.find(pairs)
+    counts = rates.of_session(pairs, wanted)
+    causes = attribution.of_session(pairs, folder, wanted, runs if wanted is originals else None)
     return Tally(
         0 if mere_copy else 1,
         counts,
@@ -78,7 +80,7 @@ def of_session(
         guards.of_session(pairs if odd else (), wanted),
         causes,
         success_path.of_session(odd, wanted),
-        loops.of_session(pairs, wanted),
+        loops.of_session(pairs, wanted, runs),
         metrics.of_session(pairs, steps),
         health.of_session(odd, session.started_at, wanted) + health.of_steps(steps, unreadable),
         over_time.of_session(session.started_at, counts.total, causes),

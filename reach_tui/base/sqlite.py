@@ -115,6 +115,14 @@ def reading(path: Path, *, busy_seconds: float = BUSY_SECONDS) -> Iterator[Conne
         REGISTRY.release(real)
 
 
+def give_way(path: Path) -> None:
+    """Between two queries over one connection: lets a writer begin its log anew, where ours keep it from that."""
+    real = real_path(path)
+    entry = REGISTRY.open.get(real)
+    if entry is not None and entry.access is Access.LIVE and wal_grows(path, real):
+        time.sleep(_GIVE_WAY_SECONDS)
+
+
 def _fault(error: sqlite3.Error, path: Path, entry: Opened) -> StoreError:
     settled = entry.access in (Access.FROZEN, Access.QUIET)  # ways that take for granted that nobody writes
     if settled and _code(error) not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) and stamp(path) != entry.stamp:

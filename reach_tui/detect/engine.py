@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cache
@@ -65,6 +66,27 @@ class Engine:
             if quick is not None and (verdict := quick.fine(call)):
                 return verdict
         return self._judge(call.whole())
+
+    def judge_all(self, calls: Sequence[Glance]) -> list[Verdict]:
+        """The verdicts on some calls in order, found tool by tool: so rules stay in the processor's cache."""
+        by_tool: dict[str, list[int]] = {}
+        for number, call in enumerate(calls):
+            if (numbers := by_tool.get(call.tool)) is None:
+                numbers = by_tool[call.tool] = []
+            numbers.append(number)
+        found = [FINE] * len(calls)
+        for tool, numbers in by_tool.items():
+            desk = self._by_tool.get(tool)
+            quick = None if desk is None else desk.quick
+            if quick is None:
+                for number in numbers:
+                    found[number] = self.judge(calls[number])
+                continue
+            fine = quick.fine
+            for number in numbers:
+                call = calls[number]
+                found[number] = (fine(call) if call.plain else None) or self._judge(call.whole())
+        return found
 
     def _judge(self, call: ToolCall) -> Verdict:
         desk = self._desk(call.tool, call.arguments)

@@ -18,7 +18,7 @@ _BUDGETS = (64 << 20, 256 << 20)
 """Bytes for a compiled set and its cached states, the first that holds the set: a bound, of which the shell's rules use
 a quarter. Where it is too small, states are made anew all the time, which takes ten times as long (32 MB, 89 rules)."""
 _NEEDLES = 4
-"""Words that are looked for one by one; more take as long as the set."""
+"""Words that are looked for one by one, where case counts; more take as long as the set."""
 _TOKEN = re.compile(r"\\.|[^\\]", re.DOTALL)
 _CLASSES = frozenset("bBsSdDwWzAnrtfv")  # after a backslash
 _EVIDENCE = 300
@@ -109,7 +109,7 @@ def _without_limit(token: re.Match[str]) -> str:
 
 
 def needle(pattern: str) -> str:
-    """Letters in a row, in lower case, that are in all that `pattern` matches; empty where that is not plain to see."""
+    """Letters in a row that are in all that `pattern` matches with `case`; empty where that is not plain to see."""
     runs, run = [], ""
     for token in _TOKEN.findall(pattern):
         letter = token[-1]
@@ -121,7 +121,7 @@ def needle(pattern: str) -> str:
             continue
         runs.append(run[:-1] if token in ("?", "*") else run)
         run = ""
-    return max((*runs, run), key=len).lower()
+    return max((*runs, run), key=len)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +130,8 @@ class _Part:
 
     match: Callable[[bytes], list[int] | None]
     numbers: list[int]
-    needles: tuple[bytes, ...]
-    """One of these, in lower case, stands in every ASCII text that one of the rules matches; none: nobody knows."""
+    needles: tuple[str, ...]
+    """One of these stands in every text that one of the rules matches; none: nobody knows."""
 
 
 class Matcher:
@@ -160,12 +160,11 @@ class Matcher:
         subject = text.encode("utf-8", "replace")
         found: list[int] = []
         for part in parts:
-            if part.needles and text.isascii():
-                lowered = subject.lower()
-                for word in part.needles:
-                    if word in lowered:
-                        break
-                else:
+            for word in part.needles:
+                if word in text:
+                    break
+            else:
+                if part.needles:
                     continue
             if hits := part.match(subject):
                 found += [part.numbers[hit] for hit in hits]
@@ -178,10 +177,10 @@ class Matcher:
         ahead = [number for number, rule in enumerate(self.rules) if rule.where in _AT_START]
         return [part for part in (ahead, sorted(set(range(len(self.rules))) - set(ahead))) if part]
 
-    def _needles(self, numbers: list[int]) -> tuple[bytes, ...]:
-        if len(numbers) > _NEEDLES:
+    def _needles(self, numbers: list[int]) -> tuple[str, ...]:
+        if len(numbers) > _NEEDLES or not all(self.rules[number].case for number in numbers):
             return ()
-        needles = [needle(self.rules[number].match).encode() for number in numbers]
+        needles = [needle(self.rules[number].match) for number in numbers]
         return tuple(needles) if all(len(one) > 3 for one in needles) else ()
 
     def _compile(self, numbers: list[int]) -> _Part:

@@ -6,13 +6,13 @@ hold, a contradiction) makes it no such call: the engine then judges the whole o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from reach_tui.base.jsonio import JsonValue
 from reach_tui.detect import contradictions
 from reach_tui.detect.envelope import examine, parse
 from reach_tui.detect.matcher import Matcher, windowed
-from reach_tui.detect.rules import Family, When
+from reach_tui.detect.rules import Family
 from reach_tui.detect.wrappers import unwrap, wrapped
 from reach_tui.model import Glance, Verdict
 
@@ -27,7 +27,7 @@ _KEPT = 1000
 class Quick:
     """Asks the rules of one family about plain calls."""
 
-    __slots__ = ("_conditions", "_contradicts", "_harmless", "_log", "_matches", "_nature", "_verdict")
+    __slots__ = ("_conditions", "_contradicts", "_harmless", "_log", "_matches", "_nature", "_odd", "_verdict")
 
     def __init__(self, family: Family, matcher: Matcher) -> None:
         self._nature = family.nature
@@ -37,20 +37,27 @@ class Quick:
         self._harmless: set[str] = set()
         self._contradicts = contradictions.CHECKS.get(family.id)
         conditions = [rule.when for rule in family.rules if rule.where == "arguments"]
-        self._conditions = [when for when in conditions if when.flag in (None, "false")]
+        self._conditions = [
+            (when.metadata.get("exit_code") == "missing", tuple(when.arguments.items()))
+            for when in conditions
+            if when.flag in (None, "false")
+        ]
 
     def fine(self, call: Glance) -> Verdict | None:
         """The verdict on a call with `plain` set, None if the whole call must be judged."""
-        text = call.text
-        if not text or (self._log and call.exit_code):
+        text, code = call.text, call.exit_code
+        if not text or (code and self._log):
             return None
-        if (len(text) > _SHORT or text not in self._harmless) and not self._silent(text, call):
+        if len(text) > _SHORT:
+            if not self._silent(text, call):
+                return None
+        elif text not in self._harmless and not self._silent(text, call):
             return None
         arguments = call.arguments
         if not isinstance(arguments, dict):
             return None
-        for when in self._conditions:
-            if _may_hold(when, arguments, call.exit_code):
+        for no_code, wanted in self._conditions:
+            if (code is None or not no_code) and _may_hold(wanted, arguments):
                 return None
         if self._contradicts is not None and self._contradicts(arguments, text[: contradictions.HEAD], 0):
             return None
@@ -58,8 +65,8 @@ class Quick:
 
     def _silent(self, text: str, call: Glance) -> bool:
         """False if something in the text may speak against the call."""
-        log, end = self._log, len(text)
-        if text[0].isspace():
+        log, end, letter = self._log, len(text), text[0]
+        if letter.isspace():
             return False
         taken_off = wrapped(text, log)
         if taken_off:
@@ -68,11 +75,13 @@ class Quick:
                 return False
             end = body.end
         value = None
-        if text.startswith(_JSON):
+        if letter in _JSON:
             if taken_off:
                 return False
             value = parse(text)
-            if examine(value) is not None or contradictions.other_id(call.tool, call.arguments, text, value):
+            if value is not None and (
+                examine(value) is not None or contradictions.other_id(call.tool, call.arguments, text, value)
+            ):
                 return False
         if self._matches(windowed(text, end, self._nature)):
             return False
@@ -83,15 +92,13 @@ class Quick:
         return True
 
 
-def _may_hold(when: When, arguments: Mapping[str, JsonValue], exit_code: int | None) -> bool:
+def _may_hold(wanted: Iterable[tuple[str, str]], arguments: Mapping[str, JsonValue]) -> bool:
     """False if one of the conditions surely does not hold."""
-    if exit_code is not None and when.metadata.get("exit_code") == "missing":
-        return False
-    for name, wanted in when.arguments.items():
+    for name, form in wanted:
         value = arguments.get(name)
-        if wanted == "missing":
+        if form == "missing":
             if value is not None:
                 return False
-        elif value is None or (wanted == "empty" and not (isinstance(value, str) and not value.strip())):
+        elif value is None or (form == "empty" and not (isinstance(value, str) and not value.strip())):
             return False
     return True

@@ -75,6 +75,7 @@ _HEADS: dict[str, list[tuple[re.Pattern[str], str | None]]] = {}
 for _letter, _pattern, _rule in _HEAD_PATTERNS:
     _HEADS.setdefault(_letter, []).append((re.compile(_pattern), _rule))
 _EXIT_LETTERS = frozenset("eETCW<")
+_AFTER_BRACKET = frozenset("teruos")  # what follows `<` in those that begin with it
 _ANY_HEAD = {
     letter: re.compile("|".join(f"(?:{pattern.pattern})" for pattern, _ in patterns))
     for letter, patterns in _HEADS.items()
@@ -122,9 +123,11 @@ _TIMED_OUT = re.compile(
 def wrapped(text: str, log: bool) -> bool:
     """False if `unwrap` surely takes nothing off `text`, which does not begin with a blank, and reads no fact in it."""
     letter = text[0]
-    if letter in _ANY_HEAD and _ANY_HEAD[letter].match(text):
-        return True
-    if log and letter in _EXIT_LETTERS and _HEAD_EXIT.match(text):
+    if (  # every letter of `_EXIT_LETTERS` is one of `_ANY_HEAD`
+        letter in _ANY_HEAD
+        and (letter != "<" or text[1:2] in _AFTER_BRACKET)
+        and (_ANY_HEAD[letter].match(text) or (log and letter in _EXIT_LETTERS and _HEAD_EXIT.match(text)))
+    ):
         return True
     if not log:
         return text[-1] == ">" and _closes(text[-_TAIL_WINDOW:], text)
@@ -136,9 +139,13 @@ def wrapped(text: str, log: bool) -> bool:
 
 def _closes(tail: str, text: str) -> bool:
     """True if the last line of the text may be a harness's."""
-    tail = tail.rstrip()
-    if tail[-1:] not in _TAIL_LETTERS:
-        return not tail
+    last = tail[-1:]
+    if last not in _TAIL_LETTERS:
+        if not last.isspace():
+            return False
+        tail = tail.rstrip()
+        if tail[-1:] not in _TAIL_LETTERS:
+            return not tail
     line = tail[tail.rfind("\n") + 1 :]
     if len(line) == len(tail) and len(text) > _TAIL_WINDOW:
         return True

@@ -5,9 +5,9 @@ Pure and small: any process may make digests and send them to the one that write
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple, Protocol, cast
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -31,6 +31,9 @@ class Judge(Protocol):
 
     def judge(self, call: Glance) -> Verdict:
         """The verdict on one call."""
+
+    def judge_all(self, calls: Sequence[Glance]) -> list[Verdict]:
+        """The verdicts on some calls in order."""
 
 
 class Kind(NamedTuple):
@@ -93,17 +96,16 @@ class Judged(NamedTuple):
 
 def judged(reader: Reader, engine: Judge, sessions: Sequence[Session]) -> Iterator[Judged]:
     """These sessions, read and judged, the faster way if the reader has one. Raises `StoreError`."""
-    judge = engine.judge
     if isinstance(reader, Scanned):
         by_id = {session.id: session for session in sessions}
         for some in _batches(reader.scan([*by_id])):
-            for told, calls in zip(some, _verdicts(some, judge), strict=True):
+            for told, calls in zip(some, _verdicts(some, engine), strict=True):
                 yield Judged(by_id[told.session_id], calls, [], told.turns, told.unreadable)
             some.clear()
         return
     for session in sessions:
         steps = list(reader.steps(session.id))
-        pairs: list[Pair] = [(step.call, judge(step.call)) for step in steps if step.call is not None]
+        pairs: list[Pair] = [(step.call, engine.judge(step.call)) for step in steps if step.call is not None]
         turns = sum(step.kind is StepKind.USER and not step.inherited for step in steps)
         raw = sum(step.kind is StepKind.RAW for step in steps)
         yield Judged(session, pairs, [step for step in steps if step.call is None], turns, raw)
@@ -123,14 +125,10 @@ def _batches(found: Iterable[Told]) -> Iterator[list[Told]]:
         yield some
 
 
-def _verdicts(some: Sequence[Told], judge: Callable[[Glance], Verdict]) -> list[list[Pair]]:
-    """The calls of each session with verdicts, tool by tool, whose rules then stay in the processor's cache."""
+def _verdicts(some: Sequence[Told], engine: Judge) -> list[list[Pair]]:
+    """The calls of each session with verdicts."""
     calls = [call for told in some for call in told.calls]
-    tools = [call.tool for call in calls]
-    found: list[Verdict | None] = [None] * len(calls)
-    for number in sorted(range(len(calls)), key=tools.__getitem__):
-        found[number] = judge(calls[number])
-    pairs = iter(zip(calls, cast("list[Verdict]", found), strict=True))
+    pairs = zip(calls, engine.judge_all(calls), strict=True)
     return [[*islice(pairs, len(told.calls))] for told in some]
 
 
@@ -142,8 +140,13 @@ def tally_of(one: Judged, wanted: Wanted = originals) -> Tally:
 def counts_of(one: Judged) -> SessionCounts:
     """What a list of sessions shows of it."""
     total = Counting()
+    fine: list[str] = []
     for call, verdict in one.pairs:
-        total.add(call, verdict)
+        if call.plain and verdict.failed is False:
+            fine.append(call.shown_tool)
+        else:
+            total.add(call, verdict)
+    total.add_fine(fine)
     total.clarified |= any(step.route is not None and step.route.decision == "clarify" for step in one.steps)
     return total.of(one.session.id, one.turns, one.unreadable)
 
@@ -165,11 +168,14 @@ def encode_page(session_id: str, pairs: Sequence[Pair]) -> bytes | None:
     numbers: list[int] = []
     keys: list[str] = []
     prefix, cut = f"{session_id}/", len(session_id)
+    known: dict[tuple[str, int], int] = {}  # of plain calls, by the verdict object: most share one of two
     for call, verdict in pairs:
-        kind = _kind(call, verdict)
-        number = kinds.get(kind)
+        alike = (call.tool, id(verdict)) if call.plain else None
+        number = known.get(alike) if alike else None
         if number is None:
-            number = kinds[kind] = len(kinds)
+            number = kinds.setdefault(_kind(call, verdict), len(kinds))
+            if alike:
+                known[alike] = number
         numbers.append(number)
         key = call.key
         keys.append(key[cut:] if key.startswith(prefix) else f"={key}")

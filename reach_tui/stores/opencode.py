@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from reach_tui.base.clock import parse_time
 from reach_tui.base.jsonio import JsonValue, as_int
-from reach_tui.base.sqlite import Connection, Schema, columns_of, reading, selection, stamp, text_of
+from reach_tui.base.sqlite import Connection, Schema, columns_of, give_way, reading, selection, stamp, text_of
 from reach_tui.model import Session, Step, Tokens, ToolCall
 from reach_tui.stores.content import Narrator
 from reach_tui.stores.growth import Growing, Growth
@@ -145,11 +145,12 @@ class OpencodeReader:
         for start in range(0, len(session_ids), _SCANNED_AT_ONCE):
             some = session_ids[start : start + _SCANNED_AT_ONCE]
             rest = Scan(some)
-            while not rest.done:
-                with reading(self.path) as connection:
+            with reading(self.path) as connection:  # no query is open while something is out
+                while not rest.done:
                     found = rest.read(connection)
-                while found:  # which is not to keep what was told
-                    yield found.pop(0)
+                    while found:  # which is not to keep what was told
+                        yield found.pop(0)
+                    give_way(self.path)
             for name in rest.exact:
                 yield told(name, self.steps(name))
 

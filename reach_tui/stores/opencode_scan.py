@@ -7,7 +7,7 @@ Every part is decoded once, to a type that keeps no more than counting asks for;
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import attrgetter, or_
@@ -41,6 +41,7 @@ from reach_tui.stores.opencode_parts import (
 from reach_tui.stores.reader import Told
 
 _PLACEHOLDER = "invalid"
+_LOOKED_INTO = SHELLS | {_PLACEHOLDER}
 _FORKS = "SELECT id, title FROM session WHERE id IN ({marks}) AND title LIKE '%(fork #%'"
 _SECOND = "SELECT DISTINCT session_id FROM session_message WHERE session_id IN ({marks})"
 _MESSAGES = """SELECT session_id, id, time_created, CAST(data AS BLOB)
@@ -48,8 +49,8 @@ FROM message WHERE session_id IN ({marks}) ORDER BY session_id, time_created, id
 _PARTS = """SELECT rowid, message_id, id, CAST(data AS BLOB) FROM part
 WHERE session_id = ? AND rowid > ? ORDER BY rowid LIMIT ?"""
 _FIRST = -(2**63)
-_ROWS_AT_ONCE = 3000
-"""Some 12 ms: no reader should hold up a writer's checkpoint for longer."""
+_ROWS_AT_ONCE = 1000
+"""Some 10 ms: no reader should hold up a writer's checkpoint for longer."""
 
 
 class _State(msgspec.Struct, gc=False):
@@ -154,8 +155,7 @@ class _Glance(msgspec.Struct, gc=False, eq=False):
     arguments: JsonValue
     text: str
     exit_code: int | None
-    turn: int = 0
-    """Known once the whole session was read."""
+    made: ToolCall | None = None
     flagged: ClassVar[bool | None] = False
     plain: ClassVar[bool] = True
     step: ClassVar[int] = 0
@@ -169,6 +169,10 @@ class _Glance(msgspec.Struct, gc=False, eq=False):
         return f"{self.session_id}/{text_of(self.part)}"
 
     @property
+    def turn(self) -> int:
+        return self.page.turns_at[self.number]
+
+    @property
     def shown_tool(self) -> str:
         return self.tool
 
@@ -177,8 +181,11 @@ class _Glance(msgspec.Struct, gc=False, eq=False):
         return result_of(self.text)
 
     def whole(self) -> ToolCall:
+        if self.made is not None:
+            return self.made
         call = _call(self.session_id, self.page.place(self.number), self.part, self.data)
         assert isinstance(call, ToolCall)  # what fits the plain form is a call
+        self.made = call
         return call
 
 
@@ -216,14 +223,18 @@ class _Page:
             return self.turns_at[number], None, None
         return self.turns_at[number], self.times[number], self.errors.get(number)
 
-    def add(self, rows: Sequence[tuple[int, object, object, bytes | None]]) -> None:
-        """The next rows of `part`, their texts as bytes."""
+    def add(self, rows: Iterable[tuple[int, object, object, bytes | None]]) -> tuple[int, int]:
+        """The next rows of `part`, their texts as bytes. Returns how many they were, and the last one's rowid."""
         session, place, users, found = self.session, self.numbers.get, self.users, self.found
+        decode, append = _decode_part, found.append
         gone = len(self.times)
         before, name_before = (found[-1].number, found[-1].part) if found else (-1, b"")
-        for _, message, part, data in rows:
+        count, row = 0, _FIRST
+        for row, message, part, text in rows:  # noqa: B007 - the last one's is returned
+            count += 1
+            data = text or b""
             try:
-                read = _decode_part(data or b"")
+                read = decode(data)
             except _UNREAD:
                 read = None
             plain = type(read) is _PlainPart
@@ -237,18 +248,15 @@ class _Page:
             if number <= before and (number < before or name < name_before):
                 self.in_order = False
             before, name_before = number, name
-            if plain and _whole(read):
+            if plain and (read.tool not in _LOOKED_INTO or _whole(read)):
                 state = read.state
                 own = state.metadata
                 code = None if own is None else own.exitCode if own.exit is None else own.exit
-                arguments, text = state.input, state.output
-                found.append(
-                    _Glance(
-                        session, name, self, number, data or b"", read.callID or "", read.tool, arguments, text, code
-                    )
-                )
+                call_id, tool = read.callID or "", read.tool
+                append(_Glance(session, name, self, number, data, call_id, tool, state.input, state.output, code))
             else:
-                found.append(_Odd(number, name, data))
+                append(_Odd(number, name, data))
+        return count, row
 
     def _hear(self, number: int, data: bytes | None) -> None:
         """A part of a user's message."""
@@ -265,11 +273,10 @@ class _Page:
         found, self.found = self.found, []
         if not self.in_order:
             found.sort(key=attrgetter("number", "part"))
-        turns_at = self.turns_at = self._turns()
+        self.turns_at = self._turns()
         calls: list[Glance] = []
         for call in found:
             if type(call) is _Glance:
-                call.turn = turns_at[call.number]
                 calls.append(call)
                 continue
             exact = _call(self.session, self.place(call.number), call.part, call.data)
@@ -326,17 +333,16 @@ class Scan:
         left = _ROWS_AT_ONCE
         while self._waiting and left > 0:
             session = self._waiting[-1]
-            page = self._pages.setdefault(session, _Page(session))
-            rows = connection.execute(_PARTS, (session, self._after, left)).fetchall()
-            page.add(rows)  # after they were read, not meanwhile: what each needs stays in the processor's cache
-            if len(rows) < left:
+            page = self._pages.get(session) or self._pages.setdefault(session, _Page(session))
+            count, last = page.add(connection.execute(_PARTS, (session, self._after, left)))
+            if count < left:
                 found.append(page.told())
                 del self._pages[session]
                 self._waiting.pop()
                 self._after = _FIRST
             else:
-                self._after = rows[-1][0]
-            left -= len(rows)
+                self._after = last
+            left -= count
         return found
 
 

@@ -43,7 +43,9 @@ class Seen:
 
 def same(call: ToolCall) -> None:
     engine = default_engine()
-    assert engine.judge(Seen(call)) == engine.judge(call)
+    verdict = engine.judge(call)
+    assert engine.judge(Seen(call)) == verdict
+    assert engine.judge_all([call, Seen(call), call]) == [verdict] * 3
 
 
 PIECES = (
@@ -167,8 +169,8 @@ def test_loosened_patterns() -> None:
 
 
 def test_needles() -> None:
-    assert needle(r"\[Last action has been rejected\]") == "[last action has been rejected]"
-    assert needle(r"\bisError=True\)?\s*\z") == "iserror=true"
+    assert needle(r"\[Last action has been rejected\]") == "[Last action has been rejected]"
+    assert needle(r"\bisError=True\)?\s*\z") == "isError=True"
     assert needle(r"abcde?f+gh") == "abcd"
     assert needle(r"abcd*xyz.*ab") == "abc"
     assert needle(r"^ab\.cd$") == "ab.cd"

@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -43,6 +44,10 @@ class Counting:
     def judge(self, call: Glance) -> Verdict:
         self.asked += 1
         return default_engine().judge(call)
+
+    def judge_all(self, calls: Sequence[Glance]) -> list[Verdict]:
+        self.asked += len(calls)
+        return default_engine().judge_all(calls)
 
 
 def copied(tmp_path: Path, name: str) -> Path:

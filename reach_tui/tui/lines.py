@@ -130,16 +130,29 @@ def _graphemes(row: str) -> Iterator[str]:
 
 def hard_wrap(text: str, width: int) -> list[str]:
     """Like `wrap`, but rows are cut at exactly `width` cells: for tool output, where blanks carry meaning."""
-    width = max(width, 1)
-    rows: list[str] = []
-    for row in text.expandtabs(4).split("\n"):
-        if not row:
-            rows.append("")
-        elif row.isascii():
-            rows.extend(row[start : start + width] for start in range(0, len(row), width))
+    text = text.expandtabs(4)
+    return [text[start:end] for start, end in row_spans(text, max(width, 1))]
+
+
+def row_spans(text: str, width: int) -> Iterator[tuple[int, int]]:
+    """Where the rows of a text without tabs begin and end, each at most `width` cells (at least 1) wide."""
+    ascii_only, start = text.isascii(), 0
+    while True:
+        newline = text.find("\n", start)
+        end = newline if newline >= 0 else len(text)
+        if start == end:
+            yield start, end
+        elif ascii_only or text[start:end].isascii():
+            for left in range(start, end, width):
+                yield left, min(left + width, end)
         else:
-            rows.extend(_cut_cells(row, width))
-    return rows
+            left = start
+            for piece in _cut_cells(text[start:end], width):
+                yield left, left + len(piece)
+                left += len(piece)
+        if newline < 0:
+            return
+        start = newline + 1
 
 
 def _cut_cells(row: str, width: int) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from reach_tui.base.text import clean, one_line
 from reach_tui.model import Evidence, StepKind, ToolCall
 from reach_tui.tui.glyphs import Glyphs, mark_of
 from reach_tui.tui.lines import Line, cut, hard_wrap, heading, padded, spread, width_of, wrap
+from reach_tui.tui.long_text import Joined, TextLines
 from reach_tui.tui.route_panel import route_brief, route_lines
 from reach_tui.tui.rows import span_of
 from reach_tui.tui.slot_panel import belief_lines, slot_lines, slots_brief
@@ -43,7 +45,9 @@ class Style:
     """Route and slots are being inferred: they come a moment later."""
 
 
-def inspect(judged: JudgedStep, width: int, style: Style, where: str = "", belief: Belief | None = None) -> list[Line]:
+def inspect(
+    judged: JudgedStep, width: int, style: Style, where: str = "", belief: Belief | None = None
+) -> Sequence[Line]:
     """The inspector's lines for a step. `where` says where the label was saved, `belief` what an edit believed."""
     width = max(width, 20)
     if judged.judged is None:
@@ -55,16 +59,16 @@ def inspect(judged: JudgedStep, width: int, style: Style, where: str = "", belie
             route_brief(one.call.route, width, reading=style.reading),
             slots_brief(one.call.slots, width, style.glyphs, reading=style.reading),
         ]
-        lines += result_lines(one, width, style) + belief_lines(belief, width, style.glyphs)
-        return lines + diff_lines(one.call, width, style.glyphs) + argument_lines(one.call, width, style)
+        after = belief_lines(belief, width, style.glyphs) + diff_lines(one.call, width, style.glyphs)
+        return Joined(lines, result_lines(one, width, style), after, argument_lines(one.call, width, style))
     lines += _side_by_side(one.call, width, style)
     lines += belief_lines(belief, width, style.glyphs)
     lines += diff_lines(one.call, width, style.glyphs)
     lines += argument_lines(one.call, width, style)
-    return lines + result_lines(one, width, style)
+    return Joined(lines, result_lines(one, width, style))
 
 
-def _message(judged: JudgedStep, width: int, style: Style) -> list[Line]:
+def _message(judged: JudgedStep, width: int, style: Style) -> Sequence[Line]:
     step = judged.step
     words = {StepKind.RAW: "a row that could not be read, as it stands", StepKind.REASONING: "the model's reasoning"}
     head = words.get(step.kind, str(step.kind))
@@ -222,7 +226,7 @@ def _argument(name: str, value: JsonValue, width: int, style: Style) -> list[Lin
     return lines
 
 
-def result_lines(judged: JudgedCall, width: int, style: Style) -> list[Line]:
+def result_lines(judged: JudgedCall, width: int, style: Style) -> Sequence[Line]:
     """The result with the evidence marked; what is cut is said."""
     result = judged.call.result
     if result is None:
@@ -234,16 +238,16 @@ def result_lines(judged: JudgedCall, width: int, style: Style) -> list[Line]:
     lines = [heading(f"result · {size_of(result.bytes)}", width, style.glyphs)]
     if start:
         lines.append([(f"… {start:,} characters before: Enter shows all", "key")])
-    lines += marked_lines(text, evidence, start, width, style.glyphs)
+    after: list[Line] = []
     rest = len(result.text) - start - len(text)
     if rest > 0:
-        lines.append([(f"… {rest:,} more characters: Enter shows all", "key")])
+        after.append([(f"… {rest:,} more characters: Enter shows all", "key")])
     if notice := judged.call.metadata.get("notice"):
-        lines += [
+        after += [
             heading("the program adds", width, style.glyphs),
             *([(row, "dim")] for row in wrap(clean(str(notice))[:2000], width)),
         ]
-    return lines
+    return Joined(lines, marked_lines(text, evidence, start, width, style.glyphs), after)
 
 
 def _window(text: str, evidence: Evidence | None, limit: int) -> tuple[int, str]:
@@ -254,12 +258,14 @@ def _window(text: str, evidence: Evidence | None, limit: int) -> tuple[int, str]
     return start, text[start : start + limit]
 
 
-def marked_lines(text: str, evidence: Evidence | None, offset: int, width: int, glyphs: Glyphs) -> list[Line]:
+def marked_lines(text: str, evidence: Evidence | None, offset: int, width: int, glyphs: Glyphs) -> Sequence[Line]:
     """`text` (the part of a result that begins at `offset`) cut to width, the evidence marked, in its colours."""
     if evidence is None or not offset <= evidence.start < offset + len(text) or evidence.end <= evidence.start:
-        return [[(row, "text")] for row in hard_wrap(clean(text), width)]
+        return TextLines(clean(text), width)
     begin, end = evidence.start - offset, evidence.end - offset
     before, marked, after = clean(text[:begin]), clean(text[begin:end]), clean(text[end:])
+    above, above_break, before = before.rpartition("\n")
+    after, below_break, below = after.partition("\n")
     lines: list[Line] = [[]]
     for part, name in (
         (before, "text"),
@@ -273,7 +279,7 @@ def marked_lines(text: str, evidence: Evidence | None, offset: int, width: int, 
             if number:
                 lines.append([])
             _append_wrapped(lines, row, name, width)
-    return lines
+    return Joined(TextLines(above, width) if above_break else (), lines, TextLines(below, width) if below_break else ())
 
 
 def _append_wrapped(lines: list[Line], row: str, name: str, width: int) -> None:

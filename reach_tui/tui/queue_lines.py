@@ -104,7 +104,7 @@ def item_lines(item: Item, width: int, view: View) -> list[Line]:
     room = view.height - len(lines) - len(before) - len(after) - _LEAST_RESULT
     lines += before + _indented(_cut(given, max(room, view.height // 4, 2), inner))
     left = max(_LEAST_RESULT, view.height - len(lines) - len(after))
-    return lines + _indented(_around(result_lines(judged, inner, style), left)) + after
+    return lines + _indented(_around(list(result_lines(judged, inner, style)), left)) + after
 
 
 def _indented(lines: list[Line]) -> list[Line]:

@@ -13,7 +13,8 @@ from rich.cells import cell_len
 from reach_tui.base.text import clean, one_line
 from reach_tui.model import Candidate, Evidence, Result, Route, Session, Slot, Step, StepKind, ToolCall, Verdict
 from reach_tui.tui.glyphs import ASCII, UNICODE, mark_of
-from reach_tui.tui.lines import cut, fit, hard_wrap, padded, plain, spread, width_of, wrap
+from reach_tui.tui.lines import Line, cut, fit, hard_wrap, padded, plain, spread, width_of, wrap
+from reach_tui.tui.long_text import Joined, TextLines
 from reach_tui.tui.panels import Style, inspect, marked_lines, size_of
 from reach_tui.tui.rows import StepRow, about_call, short_project, span_of, step_line, title_of, when
 from reach_tui.workspace import JudgedCall, JudgedSession, JudgedStep
@@ -248,3 +249,33 @@ def test_words_stay_whole_where_a_row_is_not_ascii() -> None:
 def test_a_title_is_one_line_without_runs_of_blanks() -> None:
     session = Session("peri", "s1", title="Continue.\n        return  self")
     assert title_of(JudgedSession(session)) == "Continue. return self"
+
+
+@given(WILD, st.integers(1, 30))
+def test_long_text_is_the_same_lines(text: str, width: int) -> None:
+    lines, rows = TextLines(text, width), hard_wrap(text, width)
+    assert [plain([line]) for line in lines] == [row.rstrip() for row in rows]
+    assert len(lines) == len(rows) >= 1
+    assert plain([lines[-1]]) == rows[-1].rstrip()
+    joined = Joined([], rows_of(rows[:2]), lines, rows_of(rows[2:]))
+    assert len(joined) == 2 * len(rows)
+    assert plain(joined[1:-1]) == plain([*rows_of(rows[:2]), *lines, *rows_of(rows[2:])][1:-1])
+    with pytest.raises(IndexError):
+        joined[len(joined)]
+
+
+def rows_of(rows: list[str]) -> list[Line]:
+    return [[(row, "text")] for row in rows]
+
+
+def test_rows_are_cut_at_the_width_and_at_breaks() -> None:
+    assert hard_wrap("abcdef\n\nab\tc\n家家家\n", 4) == ["abcd", "ef", "", "ab  ", "c", "家家", "家", ""]
+
+
+def test_evidence_in_a_long_text_stands_among_its_lines() -> None:
+    above, below = "\n".join(f"{number} above" for number in range(500)), "\n\nlast\n"
+    text = f"{above}\nsee: Error: disk full, sorry{below}"
+    start = text.index("Error")
+    lines = marked_lines(text, Evidence("Error: disk full", start, start + 16), 0, 40, UNICODE)
+    rows = [plain([line]) for line in lines]
+    assert rows == [*above.split("\n"), "see: ▐Error: disk full▌, sorry", "", "last", ""]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from textual import work
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from reach_tui.tui.screens.session import SessionScreen
     from reach_tui.workspace import JudgedCall, Source
 
-Build: TypeAlias = Callable[[int], list[Line]]
+Build: TypeAlias = Callable[[int], Sequence[Line]]
 FIRST = 1 << 18
 """Characters of a result shown at once; `a` shows the rest."""
 
@@ -85,7 +85,7 @@ class DetailScreen(LabelCommands, ListScreen):
     def _make(self, number: int, build: Build, width: int, keep_scroll: bool) -> None:
         self.app.call_from_thread(self._made, number, build, width, build(width), keep_scroll)
 
-    def _made(self, number: int, build: Build, width: int, lines: list[Line], keep_scroll: bool) -> None:
+    def _made(self, number: int, build: Build, width: int, lines: Sequence[Line], keep_scroll: bool) -> None:
         if number == self._building and self.is_mounted:
             view = self.query_one("#detail", LinesView)
             view.show(lambda wanted: lines if wanted == width else build(wanted), keep_scroll=keep_scroll)

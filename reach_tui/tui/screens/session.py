@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -189,7 +189,7 @@ class SessionScreen(LabelCommands, DiagnosedSession):
         self.query_one("#inspector", LinesView).show(self._panels(), keep_scroll=keep_scroll)
         self.infer()
 
-    def _panels(self) -> Callable[[int], list[Line]]:
+    def _panels(self) -> Callable[[int], Sequence[Line]]:
         if self.current is None:
             return lambda width: []
         step, belief, reading = self.told(self.current)

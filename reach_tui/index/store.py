@@ -240,11 +240,11 @@ class Index:
             if version != self._known_at or len(self._touched) > len(self._known):
                 self._known = self._read_known("")
             elif touched := list(self._touched):
-                for name in touched:
-                    self._known.pop(name, None)
+                known = {name: one for name, one in self._known.items() if name not in self._touched}
                 for start in range(0, len(touched), _AT_ONCE):
                     some = touched[start : start + _AT_ONCE]
-                    self._known |= self._read_known(f"WHERE id IN ({','.join('?' * len(some))})", some)
+                    known |= self._read_known(f"WHERE id IN ({','.join('?' * len(some))})", some)
+                self._known = known
             self._known_at = version
             self._touched.clear()
         return self._known

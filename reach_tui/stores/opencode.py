@@ -23,7 +23,6 @@ from reach_tui.stores.opencode_parts import (
     tell_message,
 )
 from reach_tui.stores.opencode_rows import Chapter, Fetch, Row, as_bytes
-from reach_tui.stores.opencode_scan import Scan
 from reach_tui.stores.opencode_v2 import model_name, tell_row
 from reach_tui.stores.reader import FIRST_PAGE, Recognition, Told, Trouble, told
 
@@ -142,6 +141,8 @@ class OpencodeReader:
 
     def scan(self, session_ids: Sequence[str]) -> Iterator[Told]:
         """What counts of each session: `step` of its calls is 0, and `visible` says nothing."""
+        from reach_tui.stores.opencode_scan import Scan  # not for the list of sessions
+
         for start in range(0, len(session_ids), _SCANNED_AT_ONCE):
             some = session_ids[start : start + _SCANNED_AT_ONCE]
             rest = Scan(some)

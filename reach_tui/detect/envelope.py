@@ -136,14 +136,17 @@ def parse(text: str) -> JsonValue:
     """The JSON or literal value of a text that begins like one; None if it is neither."""
     if len(text) > LIMIT:
         return None
-    if _CLOSING.get(text.lstrip()[:1]) in (None, text.rstrip()[-1:]):  # else it cannot be JSON
+    first = text[:1] if not text[:1].isspace() else text.lstrip()[:1]
+    last = text[-1:] if not text[-1:].isspace() else text.rstrip()[-1:]
+    whole = _CLOSING.get(first) in (None, last)  # else it can be neither
+    if whole:
         try:
             return loads(text)
         except BadJson:
             pass
     if len(text) > _LITERAL_LIMIT:
         return None
-    return _leading_json(text) or (_literal(text) if "'" in text else None)
+    return _leading_json(text) or (_literal(text) if whole and "'" in text else None)
 
 
 def _leading_json(text: str) -> JsonValue:

@@ -145,6 +145,7 @@ class Matcher:
         self._last: tuple[str, list[int]] = ("", [])
         """What was found last, and where: the whole judgement asks again."""
         self._single: dict[str, Any] = {}
+        self._by_rule: dict[str, Any] = {}
 
     def hits(self, view: Window) -> Iterator[Rule]:
         """The rules whose pattern occurs (or may) in the window, in order; conditions are not looked at."""
@@ -208,7 +209,9 @@ class Matcher:
         # positions in bytes are positions in characters where all is ASCII: they need not be counted
         subject = text.encode() if text.isascii() else text
         grouped = "(?P<" in rule.match
-        for count, match in enumerate(self._pattern(rule.pattern).finditer(subject)):
+        if (pattern := self._by_rule.get(rule.id)) is None:
+            pattern = self._by_rule[rule.id] = self._pattern(rule.pattern)
+        for count, match in enumerate(pattern.finditer(subject)):
             if count >= _HITS:
                 return
             start, end = match.span()

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+import json
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -51,6 +56,34 @@ def shared() -> Path:
     """The shared folder beside the checkout, for tests marked `shared`."""
     assert SHARED.is_dir(), f"{SHARED} is not there: mark the test with @pytest.mark.shared"
     return SHARED.resolve()
+
+
+@pytest.fixture(scope="session")
+def retrospective(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """The generated retrospective and its truth, made once for all workers; only for tests marked `shared`."""
+    base = tmp_path_factory.getbasetemp()
+    shared_by_workers = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    path = shared_by_workers / "retrospective" / "threads.db"
+    done, truth = path.with_suffix(".done"), path.with_suffix(".truth.json")
+    try:
+        path.parent.mkdir()
+    except FileExistsError:  # another worker makes it
+        until = time.monotonic() + 60
+        while not done.exists() and time.monotonic() < until:
+            time.sleep(0.1)
+    else:
+        script = SHARED.resolve() / "make_traces" / "make_peri.py"
+        options = ["--profile", "retrospective", "--out", str(path), "--truth", str(truth)]
+        subprocess.run([sys.executable, str(script), *options], check=True, capture_output=True)
+        done.touch()
+    return path, json.loads(truth.read_text(encoding="utf-8"))
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Modules and collected tests never become garbage: looking through them again and again costs a tenth of all."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 10, 10)
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:

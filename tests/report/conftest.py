@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -37,33 +33,6 @@ def small() -> tuple[Report, dict[str, Any]]:
     folder = Path(__file__).resolve().parents[1] / "data" / "peri"
     truth = json.loads((folder / "schema_3.truth.json").read_text(encoding="utf-8"))
     return collect(folder / "schema_3.db", scope="all"), truth
-
-
-@pytest.fixture(scope="session")
-def retrospective(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
-    """The generated retrospective and its truth; only for tests marked `shared`."""
-    from tests.conftest import SHARED
-
-    base = tmp_path_factory.getbasetemp()
-    shared_by_workers = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    path = shared_by_workers / "retrospective" / "threads.db"
-    done = path.with_suffix(".done")
-    try:
-        path.parent.mkdir()
-    except FileExistsError:  # another worker makes it
-        until = time.monotonic() + 60
-        while not done.exists() and time.monotonic() < until:
-            time.sleep(0.1)
-        return path, json.loads(path.with_suffix(".truth.json").read_text(encoding="utf-8"))
-    script = SHARED.resolve() / "make_traces" / "make_peri.py"
-    truth = path.with_suffix(".truth.json")
-    subprocess.run(
-        [sys.executable, str(script), "--profile", "retrospective", "--out", str(path), "--truth", str(truth)],
-        check=True,
-        capture_output=True,
-    )
-    done.touch()
-    return path, json.loads(truth.read_text(encoding="utf-8"))
 
 
 def as_json(report: Report) -> dict[str, Any]:

@@ -121,10 +121,10 @@ def test_every_peri_layout(shared: Path, tmp_path: Path, schema: str, form: str)
 
 
 @pytest.mark.shared
-def test_the_retrospective(shared: Path, tmp_path: Path) -> None:
+def test_the_retrospective(retrospective: tuple[Path, dict[str, Any]]) -> None:
     """32,764 calls; the same counts as the report that the project is seeded with."""
-    path = generate(shared, tmp_path, "--profile", "retrospective")
-    check(path, tmp_path / "threads.truth.json")
+    path, _ = retrospective
+    check(path, path.with_suffix(".truth.json"))
     reader = open_store(path).reader
     counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     own = [session.id for session in reader.sessions() if session.own_work]

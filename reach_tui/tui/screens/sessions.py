@@ -30,8 +30,8 @@ _RESORT_SECONDS = 0.25
 _REST = 12  # the list is sorted anew for a twelfth of the time at the most
 _PAUSE = 1.0
 """Seconds without a key after which rows may change places."""
-_CALM = 0.2
-"""Seconds without a key after which news of the count are drawn by themselves; while keys come, with a key's frame."""
+_CALM, _NEWS_SECONDS = 0.2, 1.0
+"""News of the count are drawn by themselves after so many seconds without a key; while keys come, so often, with a key."""
 _MANY, _TYPING_SECONDS = 3_000, 0.04  # from so many sessions on keys typed fast are taken together
 
 
@@ -123,7 +123,7 @@ class SessionsScreen(CountedSessions):
 
     def _bring_news(self) -> None:
         """The cursor moves: what waits to be drawn goes with it, for a frame of its own would delay the next key's."""
-        if self._resort is not None and time.monotonic() - self._told_at >= _RESORT_SECONDS:
+        if self._resort is not None and time.monotonic() - self._told_at >= _NEWS_SECONDS:
             self._tell_news()
 
     def still(self) -> None:

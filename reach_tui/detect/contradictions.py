@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from posixpath import basename, normpath
 from typing import TypeAlias
 
@@ -21,6 +22,7 @@ _FEW = 3  # numbered lines that make a gutter
 _PATHS = ("filePath", "file_path", "path", "filename", "file", "absolute_path", "target_file")
 _FOLDERS = ("path", "dir_path", "directory", "dir", "folder", "target_directory", "root")
 _OFFSETS = ("offset", "start_line", "line_start", "startLine", "start_line_one_indexed", "from_line")
+_NO_FOLDER = frozenset("*?{$")
 _LINES = frozenset((*_OFFSETS, "view_range"))
 _FRAME = re.compile(r"\s*<(?:path|file_path|file)>([^<>\n]{1,400})</(?:path|file_path|file)>")
 _GUTTER = re.compile(r"[ \t]*0{0,7}(\d{1,7})(?:→|\t|\||: |:$)")
@@ -81,6 +83,7 @@ def _span(match: re.Match[str], start: int) -> Evidence:
     return Evidence(match[1], start + match.start(1), start + match.end(1))
 
 
+@lru_cache(maxsize=512)
 def _plain(path: str) -> str:
     """A path in one form: `/`, no `.` and `..`, lower case, without macOS's /private and a scheme."""
     path = normpath(path.strip().removeprefix("file://").replace("\\", "/")).lower()
@@ -99,8 +102,8 @@ def _of_reading(arguments: Mapping[str, JsonValue], head: str, start: int) -> Co
 
 
 def _other_file(arguments: Mapping[str, JsonValue], head: str, start: int) -> Contradiction | None:
-    frame, asked = _FRAME.match(head), _text(arguments, _PATHS)
-    if not frame or not asked or frame[1] == asked:
+    frame = _FRAME.match(head)
+    if not frame or not (asked := _text(arguments, _PATHS)) or frame[1] == asked:
         return None
     if basename(_plain(frame[1])) == basename(_plain(asked)) or asked.rstrip("/\\").endswith("."):
         return None
@@ -145,7 +148,7 @@ def _other_lines(arguments: Mapping[str, JsonValue], head: str, start: int) -> C
 
 def _outside(arguments: Mapping[str, JsonValue], head: str, start: int) -> Contradiction | None:
     asked = _text(arguments, _FOLDERS)
-    if not _absolute(asked) or any(letter in asked for letter in "*?{$"):
+    if not _absolute(asked) or not _NO_FOLDER.isdisjoint(asked):
         return None
     folder = _plain(asked)
     name = basename(folder)

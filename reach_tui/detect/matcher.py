@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from reach_tui.base.errors import ConfigError
 from reach_tui.detect.rules import Rule
@@ -124,8 +124,7 @@ def needle(pattern: str) -> str:
     return max((*runs, run), key=len)
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(NamedTuple):
     """Rules compiled together."""
 
     match: Callable[[bytes], list[int] | None]
@@ -158,17 +157,20 @@ class Matcher:
             return last[1]
         if (parts := self._sets) is None:
             parts = self._sets = [self._compile(numbers) for numbers in self._parts()]
-        subject = text.encode("utf-8", "replace")
+        try:
+            subject = text.encode()
+        except UnicodeEncodeError:
+            subject = text.encode("utf-8", "replace")
         found: list[int] = []
-        for part in parts:
-            for word in part.needles:
-                if word in text:
-                    break
-            else:
-                if part.needles:
+        for match, numbers, needles in parts:
+            if needles:
+                for word in needles:
+                    if word in text:
+                        break
+                else:
                     continue
-            if hits := part.match(subject):
-                found += [part.numbers[hit] for hit in hits]
+            if hits := match(subject):
+                found += [numbers[hit] for hit in hits]
         if found:
             self._last = (text, found)
         return found

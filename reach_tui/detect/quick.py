@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from reach_tui.base.jsonio import JsonValue
 from reach_tui.detect import contradictions
 from reach_tui.detect.envelope import examine, parse
-from reach_tui.detect.matcher import Matcher, windowed
+from reach_tui.detect.matcher import WINDOWS, Matcher, windowed
 from reach_tui.detect.rules import Family
 from reach_tui.detect.wrappers import unwrap, wrapped
 from reach_tui.model import Glance, Verdict
@@ -27,10 +27,21 @@ _KEPT = 1000
 class Quick:
     """Asks the rules of one family about plain calls."""
 
-    __slots__ = ("_conditions", "_contradicts", "_harmless", "_log", "_matches", "_nature", "_odd", "_verdict")
+    __slots__ = (
+        "_conditions",
+        "_contradicts",
+        "_harmless",
+        "_head",
+        "_log",
+        "_matches",
+        "_nature",
+        "_tail",
+        "_verdict",
+    )
 
     def __init__(self, family: Family, matcher: Matcher) -> None:
         self._nature = family.nature
+        self._head, self._tail = WINDOWS[family.nature]
         self._log = family.nature == "log"
         self._verdict = FINE_CONTENT if family.nature == "content" else FINE
         self._matches = matcher.matches
@@ -83,7 +94,11 @@ class Quick:
                 examine(value) is not None or contradictions.other_id(call.tool, call.arguments, text, value)
             ):
                 return False
-        if self._matches(windowed(text, end, self._nature)):
+        if end > self._head:
+            seen = windowed(text, end, self._nature) if self._tail else text[: self._head]
+        else:
+            seen = text if end == len(text) else text[:end]
+        if self._matches(seen):
             return False
         if end <= _SHORT and not taken_off and value is None:
             if len(self._harmless) >= _KEPT:

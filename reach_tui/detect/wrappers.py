@@ -107,9 +107,11 @@ _TAIL_LINE = re.compile(
     r"|Background PIDs: [^\n]*|Error: \(none\)|\[Tool loop warning: [^\n]*)"
 )
 _TAIL_BEGINNINGS = frozenset(" \t[<CEPSB")  # of `_TAIL_LINE`
-_CLOSING_TAG = re.compile(
-    r"</(?:untrusted_context|task_result|task|tool_use_error|output|stdout|stderr|error|error_details)>\Z|<END_TOOL_OUTPUT>\Z"
-)
+_SHELL_ID = "<shellId: "
+_CLOSING_TAGS = (
+    "</untrusted_context>", "</task_result>", "</task>", "</tool_use_error>", "</output>", "</stdout>", "</stderr>",
+    "</error>", "</error_details>", "<END_TOOL_OUTPUT>",
+)  # fmt: skip
 _TAIL_LINE_LIMIT = 400
 _TAIL_LETTERS = frozenset("]>)0123456789es.")  # a mark ends in one of these: most texts are settled by that
 _TAIL_WINDOW = 400
@@ -146,12 +148,13 @@ def _closes(tail: str, text: str) -> bool:
         tail = tail.rstrip()
         if tail[-1:] not in _TAIL_LETTERS:
             return not tail
-    line = tail[tail.rfind("\n") + 1 :]
-    if len(line) == len(tail) and len(text) > _TAIL_WINDOW:
+    start = tail.rfind("\n") + 1
+    if not start and len(text) > _TAIL_WINDOW:
         return True
-    if line[0] in _TAIL_BEGINNINGS and _TAIL_LINE.fullmatch(line):
-        return True
-    return line[-1] == ">" and _CLOSING_TAG.search(line) is not None
+    letter = tail[start]
+    if letter in _TAIL_BEGINNINGS and (letter != "<" or tail.startswith(_SHELL_ID, start)):
+        return _TAIL_LINE.fullmatch(tail, start) is not None or tail.endswith(_CLOSING_TAGS)
+    return tail.endswith(_CLOSING_TAGS)
 
 
 def unwrap(text: str, log: bool) -> Body:
@@ -210,8 +213,8 @@ def _strip_tail(text: str, body: Body) -> None:
         if end - line_start > _TAIL_LINE_LIMIT or end == line_start:
             break
         line = text[line_start:end]
-        if line[-1] == ">" and (tag := _CLOSING_TAG.search(line)):
-            end = line_start + tag.start()
+        if line.endswith(_CLOSING_TAGS):
+            end = line_start + line.rindex("<")
         elif line[-1] in _TAIL_LETTERS and _TAIL_LINE.fullmatch(line):
             end = line_start
         else:

@@ -115,7 +115,7 @@ async def test_while_keys_come_news_of_the_count_come_with_a_key(
         news = SessionCounts(entry.key[1], Counts(calls=9, failed=999, hidden=999), {}, False)
         screen.take(entry, entry.judged.session, news)
         screen.changed()
-        await asyncio.sleep(1.1)
+        await asyncio.sleep(0.6)
         assert "999" not in screen_text(app)
         await pilot.press("j")
         await pilot.pause()

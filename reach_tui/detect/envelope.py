@@ -202,7 +202,7 @@ def _examine_status(value: dict[str, JsonValue]) -> Finding | None:
     for name in ("isError", "is_error", "iserror"):
         if value.get(name) is True:
             return Finding("json.is_error", _message(value), _code_class(value), 0.97)
-    for name in ("success", "ok", "succeeded", "Success", "successful", "isSuccess"):
+    for name in ("success", "ok", "succeeded", "Success", "successful", "successfull", "isSuccess"):
         if value.get(name) is False:
             return Finding("json.not_ok", _message(value), _code_class(value), 0.95)
     status = value.get("status", value.get("state", value.get("result")))

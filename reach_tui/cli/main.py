@@ -12,6 +12,7 @@ import click
 
 from reach_tui import __version__
 from reach_tui.cli.faults import INTERRUPTED, exit_code_of
+from reach_tui.cli.garbage import importing
 from reach_tui.cli.names import COMMANDS, COMPLETE, DEFAULT
 from reach_tui.cli.streams import BAD_INPUT, say
 
@@ -34,7 +35,8 @@ class LazyGroup(click.Group):
         if target is None:
             return None
         module, _, attribute = target.partition(":")
-        command = getattr(import_module(module), attribute)
+        with importing():
+            command = getattr(import_module(module), attribute)
         assert isinstance(command, click.Command)
         return command
 

@@ -12,6 +12,7 @@ import click
 
 from reach_tui.base.errors import StoreError
 from reach_tui.cli.calls import Moment
+from reach_tui.cli.garbage import importing
 from reach_tui.cli.inferring import persons_registry, registry_option
 from reach_tui.cli.output import Progress, encode, terminal_width
 from reach_tui.cli.sources import TracePath, Traces
@@ -70,7 +71,8 @@ def report(
       reach-tui report after.db --compare before.db
       reach-tui report threads.db --inferred
     """
-    from reach_tui.workspace.reporting import Selection
+    with importing():
+        from reach_tui.workspace.reporting import Selection
 
     selection = Selection(scope, tools, since, until)
     before, code = (None, 0) if other is None else _before(other, selection)

@@ -23,6 +23,9 @@ def main() -> None:
     """Entry point of the `reach-tui` script."""
     arguments = sys.argv[1:]
     if not _only_paths(arguments):
+        from reach_tui.cli import garbage
+
+        garbage.begin()
         from reach_tui.cli.main import run
 
         sys.exit(run(arguments))

@@ -14,6 +14,7 @@ import pyarrow.json
 import pyarrow.parquet
 import pytest
 
+from reach_tui.base.paths import labels_file
 from tests.cli.conftest import Run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,13 +22,25 @@ DATA = ROOT / "tests/data"
 SCHEMA = json.loads((ROOT / "reach_tui/labels/row.schema.json").read_text(encoding="utf-8"))
 
 
+@pytest.fixture(scope="module")
+def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the labels of `store` are kept once the first test has given them."""
+    return tmp_path_factory.mktemp("labelled") / "labels.db"
+
+
 @pytest.fixture
-def store(reach: Run, tmp_path: Path) -> Path:
+def store(reach: Run, tmp_path: Path, labelled: Path) -> Path:
     """A copy of a recording whose failures two people labelled."""
     copy = Path(shutil.copy(DATA / "opencode/opencode-1.2.20.db", tmp_path))
+    if labelled.exists():
+        labels_file().parent.mkdir(parents=True)
+        shutil.copy(labelled, labels_file())
+        return copy
     for number, call in enumerate(reach("calls", copy, "--failed", "--jsonl").records[:12]):
         for by, category in (("ann", "upstream_error"), ("bo", "not_a_failure" if number % 3 else "context_gap")):
             assert reach("label", copy, call["call_key"], category, "--by", by, "--note", f"n{number}").code == 0
+    with closing(sqlite3.connect(labels_file())) as connection:
+        connection.execute("VACUUM INTO ?", (str(labelled),))
     return copy
 
 

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from examples.shop.loop_agent import TURNS, Agent, Say, Script, Turn, Use, converse, main, since
-from examples.shop.sdk_agent import Scripted, answer, as_tools
 from examples.shop.services import DENIED, DOWN, RATE_LIMITED, SILENT, Fault, Shop, registry, served
 from reach_tui.base.jsonio import JsonValue, loads
 from reach_tui.base.sqlite import reading
@@ -190,6 +189,8 @@ async def test_without_a_users_token_and_in_a_read_only_session_writes_are_not_t
 
 
 async def test_the_sdk_runs_over_the_layer(shop: Shop, url: str, tmp_path: Path) -> None:
+    from examples.shop.sdk_agent import Scripted, answer, as_tools  # the toolkit loads for seconds
+
     path = tmp_path / "sdk.db"
     async with layer(url, shop, path) as reach:
         model = Scripted(

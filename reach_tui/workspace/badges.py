@@ -102,4 +102,8 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    _code = main(sys.argv[1:])
+    from reach_tui.base.sqlite_access import REGISTRY
+
+    REGISTRY.forget_copies()
+    os._exit(_code)  # all is flushed; taking down what was imported would keep the badges back

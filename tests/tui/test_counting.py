@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import shutil
 import time
 from pathlib import Path
@@ -122,6 +123,18 @@ async def test_while_keys_come_news_of_the_count_come_with_a_key(
         assert "999" in screen_text(app)
         monkeypatch.undo()
         await until(lambda: screen.session_list.rows[0][0] == entry.key)  # and once the person rests it is the first
+
+
+async def test_garbage_is_collected_from_the_first_frame_on(tmp_path: Path) -> None:
+    shop = Path(shutil.copy(SHOP, tmp_path / "shop.db"))
+    frozen = gc.get_freeze_count()
+    gc.disable()  # as the command does while it starts
+    try:
+        async with running([shop]):
+            assert gc.isenabled()
+            assert gc.get_freeze_count() > frozen
+    finally:
+        gc.enable()
 
 
 async def test_leaving_the_list_of_calls_ends_its_thread(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def source(request: pytest.FixtureRequest) -> Source:
     return open_source(SOURCES[request.param])
 
 
-def test_the_same_records_sessions_and_steps(source: Source, tmp_path: Path) -> None:
+def test_the_same_records_sessions_and_steps_and_twice_doubles_nothing(source: Source, tmp_path: Path) -> None:
     into = tmp_path / "all.db"
     before = records(source)
     importer = bring(source, into)
@@ -81,11 +81,6 @@ def test_the_same_records_sessions_and_steps(source: Source, tmp_path: Path) -> 
     assert steps_of(native) == steps_of(source)
     assert importer.done.calls == len(before)
     assert importer.done.renamed == []
-
-
-def test_twice_doubles_nothing_and_changes_nothing(source: Source, tmp_path: Path) -> None:
-    into = tmp_path / "all.db"
-    bring(source, into)
     first = dump(into)
     again = bring(source, into)
     assert (again.done.sessions, again.done.calls) == (0, 0)

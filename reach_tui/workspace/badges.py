@@ -7,6 +7,7 @@ before anything else is imported: what the parent needs of this module costs nex
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import os
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
     from reach_tui.analyze.counts import SessionCounts
 
-_NICE = 5
-"""The first frame comes first where there are fewer processors than work."""
 MOST = 64
 """Sessions judged where nobody says how many one sees."""
 
@@ -72,8 +71,6 @@ def has_terminal() -> bool:
 
 def main(arguments: list[str]) -> int:
     """Print the sums of the newest sessions, each as soon as it is judged."""
-    with contextlib.suppress(OSError, AttributeError):
-        os.nice(_NICE)
     gc.disable()  # it would look through what is imported, a tenth of the time, and find nothing
     from itertools import islice
     from pathlib import Path
@@ -103,7 +100,5 @@ def main(arguments: list[str]) -> int:
 
 if __name__ == "__main__":
     _code = main(sys.argv[1:])
-    from reach_tui.base.sqlite_access import REGISTRY
-
-    REGISTRY.forget_copies()
+    atexit._run_exitfuncs()  # private copies of what was read
     os._exit(_code)  # all is flushed; taking down what was imported would keep the badges back

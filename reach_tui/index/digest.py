@@ -17,6 +17,7 @@ from reach_tui.analyze.pairs import Pair, Wanted, originals
 from reach_tui.analyze.tally import Tally, of_session
 from reach_tui.index import figures
 from reach_tui.model import Glance, Session, Step, StepKind, Verdict
+from reach_tui.stores.growth import RowState
 from reach_tui.stores.reader import Reader, Scanned, Told
 
 _BATCH = 1000  # calls read before they are judged
@@ -77,6 +78,8 @@ class Digest(NamedTuple):
     sums: SessionCounts
     figures: bytes | None
     page: bytes | None
+    rows: Sequence[RowState] = ()
+    """The state of the session's rows, as far as its reader tells."""
 
     @property
     def session_id(self) -> str:
@@ -92,6 +95,7 @@ class Judged(NamedTuple):
     steps: list[Step]
     turns: int
     unreadable: int
+    rows: Sequence[RowState] = ()
 
 
 def judged(reader: Reader, engine: Judge, sessions: Sequence[Session]) -> Iterator[Judged]:
@@ -100,7 +104,7 @@ def judged(reader: Reader, engine: Judge, sessions: Sequence[Session]) -> Iterat
         by_id = {session.id: session for session in sessions}
         for some in _batches(reader.scan([*by_id])):
             for told, calls in zip(some, _verdicts(some, engine), strict=True):
-                yield Judged(by_id[told.session_id], calls, [], told.turns, told.unreadable)
+                yield Judged(by_id[told.session_id], calls, [], told.turns, told.unreadable, told.rows)
             some.clear()
         return
     for session in sessions:
@@ -153,7 +157,7 @@ def counts_of(one: Judged) -> SessionCounts:
 
 def digest(one: Judged) -> Digest:
     """What the index keeps of it."""
-    return Digest(counts_of(one), figures.encode(tally_of(one)), encode_page(one.session.id, one.pairs))
+    return Digest(counts_of(one), figures.encode(tally_of(one)), encode_page(one.session.id, one.pairs), one.rows)
 
 
 def digests(reader: Reader, engine: Judge, sessions: Sequence[Session]) -> Iterator[Digest]:

@@ -84,8 +84,12 @@ def row_states(reader: Reader, session_ids: Sequence[str]) -> dict[str, str]:
     """
     if not isinstance(reader, Grown) or not session_ids:
         return {}
-    encode = msgspec.json.encode
-    return {name: encode(state).decode() for name, state in reader.growth.row_states(reader.path, session_ids).items()}
+    return {name: state_of(rows) for name, rows in reader.growth.row_states(reader.path, session_ids).items()}
+
+
+def state_of(rows: Sequence[RowState]) -> str:
+    """The state of a session's rows as it is kept."""
+    return msgspec.json.encode(rows).decode()
 
 
 class Whole:

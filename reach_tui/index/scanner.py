@@ -14,12 +14,12 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 from reach_tui.analyze.counts import SessionCounts
 from reach_tui.index.digest import Digest, Judge, counts_of, digests, judged
-from reach_tui.index.freshness import Look, Whole, fingerprint, look, row_states, whole_of
+from reach_tui.index.freshness import Look, Whole, fingerprint, look, row_states, state_of, whole_of
 from reach_tui.index.places import index_path, remove
 from reach_tui.index.schema import IndexBroken
 from reach_tui.index.store import Index, Known, about
 from reach_tui.model import Session
-from reach_tui.stores.reader import Reader
+from reach_tui.stores.reader import Reader, Scanned
 
 FIRST_CHUNK, CHUNK, MOST = 40, 200, 1000
 """Sessions read at a time: the visible ones first; `MOST` are asked of several processes."""
@@ -43,9 +43,10 @@ def stated(reader: Reader, engine: Judge, sessions: Sequence[Session]) -> Iterat
     """The digests of these sessions with their rows' states. Raises `StoreError`."""
     for start in range(0, len(sessions), CHUNK):
         some = sessions[start : start + CHUNK]
-        states = row_states(reader, [one.id for one in some])  # before the calls: what comes between makes it stale
+        # before the calls: what comes between makes it stale
+        states = {} if isinstance(reader, Scanned) else row_states(reader, [one.id for one in some])
         for one in digests(reader, engine, some):
-            yield Stated(one, states.get(one.session_id))
+            yield Stated(one, state_of(one.rows) if one.rows else states.get(one.session_id))
 
 
 def scan(reader: Reader, engine: Judge, digester: Digester = stated) -> Iterator[SessionCounts]:

@@ -126,8 +126,8 @@ class Growth:
             except IndexError:  # another thread took the last one
                 break
             with reading(path) as connection:
-                edited = _edited(one, columns_of(connection, one.table))
-                query = f"SELECT count(*), {edited} FROM {one.table} NOT INDEXED WHERE rowid > ? AND rowid <= ?"
+                edited = moving(one, columns_of(connection, one.table))
+                query = f"SELECT count(*), sum({edited}) FROM {one.table} NOT INDEXED WHERE rowid > ? AND rowid <= ?"
                 more, added = connection.execute(query, between).fetchone()
             count, total = found[one.table]
             found[one.table] = count + more, total + (added or 0)
@@ -161,14 +161,14 @@ def _states(
     }
 
 
-def _edited(one: Growing, columns: Collection[str]) -> str:
-    """The sum over rows of what moves when one is edited: of a time the lower 32 bits, of a text the length."""
+def moving(one: Growing, columns: Collection[str]) -> str:
+    """What of a row moves when it is edited, as SQL: of a time the lower 32 bits, of a text the length."""
     name = f'"{one.edited}"'
     if one.edited not in columns:
         return "0"
     if one.timed:
-        return f"sum({name} & 4294967295)"
-    return f"sum(CASE typeof({name}) WHEN 'integer' THEN {name} & 4294967295 ELSE length({name}) END)"
+        return f"{name} & 4294967295"
+    return f"CASE typeof({name}) WHEN 'integer' THEN {name} & 4294967295 ELSE length({name}) END"
 
 
 def _sums(
@@ -184,7 +184,7 @@ def _sum_rows(
     connection: Connection, one: Growing, columns: frozenset[str], session_ids: Collection[str]
 ) -> list[tuple[Any, ...]]:
     """Id, rows, highest rowid and sums of each of the sessions that has rows in the table."""
-    edited = _edited(one, columns)
+    edited = f"sum({moving(one, columns)})"
     if one.edited in columns and not one.timed:
         edited += f', max("{one.edited}"), count("{one.edited}")'
     marks = ",".join("?" * len(session_ids))

@@ -145,15 +145,16 @@ class OpencodeReader:
 
         for start in range(0, len(session_ids), _SCANNED_AT_ONCE):
             some = session_ids[start : start + _SCANNED_AT_ONCE]
-            rest = Scan(some)
+            rest = Scan(some, self.growth)
             with reading(self.path) as connection:  # no query is open while something is out
                 while not rest.done:
                     found = rest.read(connection)
                     while found:  # which is not to keep what was told
                         yield found.pop(0)
                     give_way(self.path)
+            states = self.growth.row_states(self.path, rest.exact)
             for name in rest.exact:
-                yield told(name, self.steps(name))
+                yield told(name, self.steps(name), states[name])
 
     def troubles(self, session_id: str) -> list[Trouble]:
         """Unreadable messages and parts, unknown types, incomplete calls of one session."""

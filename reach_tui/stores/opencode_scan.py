@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
-from operator import attrgetter, or_
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias
+from operator import attrgetter
+from typing import ClassVar, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -20,7 +19,9 @@ from reach_tui.base.jsonio import JsonValue, as_text
 from reach_tui.base.sqlite import Connection, columns_of, text_of
 from reach_tui.model import Glance, Result, Route, StepKind, ToolCall
 from reach_tui.stores.content import Narrator, json_text, result_of
+from reach_tui.stores.growth import NO_ROWS, Growth, RowState, moving
 from reach_tui.stores.opencode_forks import FORK
+from reach_tui.stores.opencode_forms import UNREAD, PlainPart, decode_call, decode_part, decode_silent, decode_words
 from reach_tui.stores.opencode_parts import (
     KNOWN,
     NOTICE_WITHIN,
@@ -44,99 +45,14 @@ _PLACEHOLDER = "invalid"
 _LOOKED_INTO = SHELLS | {_PLACEHOLDER}
 _FORKS = "SELECT id, title FROM session WHERE id IN ({marks}) AND title LIKE '%(fork #%'"
 _SECOND = "SELECT DISTINCT session_id FROM session_message WHERE session_id IN ({marks})"
-_MESSAGES = """SELECT session_id, id, time_created, CAST(data AS BLOB)
+_MESSAGES = """SELECT session_id, rowid, id, time_created, {moving}, CAST(data AS BLOB)
 FROM message WHERE session_id IN ({marks}) ORDER BY session_id, time_created, id"""
-_PARTS = """SELECT rowid, message_id, id, CAST(data AS BLOB) FROM part
+_PARTS = """SELECT rowid, message_id, id, {moving}, CAST(data AS BLOB) FROM part
 WHERE session_id = ? AND rowid > ? ORDER BY rowid LIMIT ?"""
 _FIRST = -(2**63)
 _ROWS_AT_ONCE = 1000
 """Some 10 ms: no reader should hold up a writer's checkpoint for longer."""
 
-
-class _State(msgspec.Struct, gc=False):
-    status: str | None = None
-    input: dict[str, Any] | None = None
-    output: str | None = None
-    error: str | None = None
-    metadata: dict[str, Any] | None = None
-    attachments: list[Any] | None = None
-    time: dict[str, Any] | None = None
-
-
-class _ToolPart(msgspec.Struct, gc=False):
-    type: str
-    tool: str
-    state: _State
-    callID: str | None = None
-    metadata: dict[str, Any] | None = None
-
-
-_decode = msgspec.json.Decoder(_ToolPart).decode
-
-
-class _Facts(msgspec.Struct, gc=False):
-    """Metadata of a plain call: an exit status, and nothing else that tells how it ended."""
-
-    exit: int | None = None
-    exitCode: int | None = None
-    exit_code: None = None
-    timed_out: None = None
-    interrupted: None = None
-    notice: None = None
-
-
-class _OuterFacts(msgspec.Struct, gc=False):
-    """The part's own metadata, where the state's come first."""
-
-    exit: None = None
-    exitCode: None = None
-    exit_code: None = None
-    timed_out: None = None
-    interrupted: None = None
-    notice: None = None
-
-
-class _PlainState(msgspec.Struct, gc=False):
-    status: Literal["completed"]
-    input: Annotated[dict[str, Any], msgspec.Meta(min_length=1)]
-    output: str
-    metadata: _Facts | None = None
-
-
-class _PlainPart(msgspec.Struct, gc=False, tag_field="type", tag="tool"):
-    """A call that the store holds for a success; others do not fit and are read by `_call`."""
-
-    tool: Annotated[str, msgspec.Meta(min_length=1)]
-    state: _PlainState
-    callID: str | None = None
-    metadata: _OuterFacts | None = None
-
-
-def _mute(kind: str) -> type[msgspec.Struct]:
-    """A part of that kind, of which nothing is kept."""
-    return msgspec.defstruct("_Mute", [], tag_field="type", tag=kind, gc=False)
-
-
-class _Words(msgspec.Struct, gc=False):
-    """What a person typed."""
-
-    type: Literal["text"]
-    text: str
-    synthetic: None = None
-
-
-class _Silent(msgspec.Struct, gc=False):
-    """A message that says nothing about its calls."""
-
-    role: Literal["assistant"]
-    error: None = None
-
-
-_Part: Any = reduce(or_, [_PlainPart, *map(_mute, sorted((KNOWN | SILENT) - {"tool"}))])
-_decode_part = msgspec.json.Decoder(_Part).decode
-_decode_words = msgspec.json.Decoder(_Words).decode
-_decode_silent = msgspec.json.Decoder(_Silent).decode
-_UNREAD = (msgspec.DecodeError, UnicodeError, RecursionError)
 
 _Place: TypeAlias = tuple[int, object, str | None]
 """What a message says about the calls in it: the turn, its time, the name of its error."""
@@ -214,6 +130,10 @@ class _Page:
     said: dict[int, int] = field(default_factory=dict)
     """Those of them that a person wrote, with how many steps of the person's each makes."""
     unreadable: int = 0
+    rows: RowState = NO_ROWS
+    """Of `part`, as far as they were read."""
+    own_rows: RowState = NO_ROWS
+    """Of `message`."""
     found: list[_Glance | _Odd] = field(default_factory=list)
     in_order: bool = True
 
@@ -223,24 +143,41 @@ class _Page:
             return self.turns_at[number], None, None
         return self.turns_at[number], self.times[number], self.errors.get(number)
 
-    def add(self, rows: Iterable[tuple[int, object, object, bytes | None]]) -> tuple[int, int]:
+    def hear(self, row: int, identifier: object, created: object, moved: int, data: bytes | None) -> None:
+        """The next row of `message`."""
+        count, highest, total, more = self.own_rows
+        self.own_rows = (count + 1, row if row > highest else highest, total + moved, more)
+        number = self.numbers[identifier] = len(self.times)
+        self.times.append(created)
+        try:
+            decode_silent(data or b"")
+        except UNREAD:
+            message = decode_message(0, "", None, data)
+            self.unreadable += message.raw is not None
+            if message.role == "user":
+                self.users.add(identifier)
+            if error := as_text(message.error.get("name")):
+                self.errors[number] = error
+
+    def add(self, rows: Iterable[tuple[int, object, object, int | None, bytes | None]]) -> tuple[int, int]:
         """The next rows of `part`, their texts as bytes. Returns how many they were, and the last one's rowid."""
         session, place, users, found = self.session, self.numbers.get, self.users, self.found
-        decode, append = _decode_part, found.append
+        decode, append = decode_part, found.append
         gone = len(self.times)
         before, name_before = (found[-1].number, found[-1].part) if found else (-1, b"")
-        count, row = 0, _FIRST
-        for row, message, part, text in rows:  # noqa: B007 - the last one's is returned
+        count, row, total = 0, _FIRST, 0
+        for row, message, part, moved, text in rows:  # noqa: B007 - the last one's is returned
             count += 1
+            total += moved or 0
             data = text or b""
             try:
                 read = decode(data)
-            except _UNREAD:
+            except UNREAD:
                 read = None
-            plain = type(read) is _PlainPart
+            plain = type(read) is PlainPart
             if not plain:
                 if message in users:
-                    self._hear(self.numbers[message], data)
+                    self._hear_part(self.numbers[message], data)
                 if read is not None:
                     continue
             number = place(message, gone)
@@ -256,20 +193,25 @@ class _Page:
                 append(_Glance(session, name, self, number, data, call_id, tool, state.input, state.output, code))
             else:
                 append(_Odd(number, name, data))
+        if count:
+            known = self.rows
+            self.rows = (known[0] + count, row, known[2] + total, known[3])
         return count, row
 
-    def _hear(self, number: int, data: bytes | None) -> None:
+    def _hear_part(self, number: int, data: bytes | None) -> None:
         """A part of a user's message."""
         try:
-            said = steps = bool(_decode_words(data or b"").text.strip())
-        except _UNREAD:
+            said = steps = bool(decode_words(data or b"").text.strip())
+        except UNREAD:
             part = Part("", decode_object(data))
             said, steps = by_user(part), _told_by_user(part)
         if said:
             self.said[number] = self.said.get(number, 0) + steps
 
-    def told(self) -> Told:
-        """All of it, in order. The page lets go of the calls, which hold it: the collector does not look at them."""
+    def told(self, tables: Sequence[str]) -> Told:
+        """All of it, in order, with the state of its rows in those tables.
+
+        The page lets go of the calls, which hold it: the collector does not look at them."""
         found, self.found = self.found, []
         if not self.in_order:
             found.sort(key=attrgetter("number", "part"))
@@ -284,7 +226,9 @@ class _Page:
                 self.unreadable += exact
             else:
                 calls.append(exact)
-        return Told(self.session, calls, sum(self.said.values()), self.unreadable)
+        states = {"part": self.rows, "message": self.own_rows}
+        rows = [states.get(table, NO_ROWS) for table in tables]
+        return Told(self.session, calls, sum(self.said.values()), self.unreadable, rows)
 
     def _turns(self) -> list[int]:
         turns: list[int] = []
@@ -307,7 +251,12 @@ def scannable(connection: Connection, ids: Sequence[str]) -> set[str]:
 class Scan:
     """Some sessions, a few thousand rows at a time, so that the file is open only while rows are fetched."""
 
-    def __init__(self, ids: Sequence[str]) -> None:
+    def __init__(self, ids: Sequence[str], growth: Growth) -> None:
+        self._growth = growth
+        self._tables: list[str] = []
+        """Those that grow, in the order of their states."""
+        self._parts = ""
+        """The query for a session's parts."""
         self._waiting = list(reversed(ids))
         self._after = _FIRST
         """The waiting session's last row that was read."""
@@ -326,17 +275,17 @@ class Scan:
             fit = scannable(connection, self._waiting)
             self.exact = [name for name in reversed(self._waiting) if name not in fit]
             self._waiting = [name for name in self._waiting if name in fit]
+            self._pages = self._prepared(connection)
         connection.text_factory = bytes  # saves a call of Python a column
-        if self._pages is None:
-            self._pages = _pages(connection, self._waiting)
         found: list[Told] = []
         left = _ROWS_AT_ONCE
         while self._waiting and left > 0:
             session = self._waiting[-1]
-            page = self._pages.get(session) or self._pages.setdefault(session, _Page(session))
-            count, last = page.add(connection.execute(_PARTS, (session, self._after, left)))
+            if (page := self._pages.get(session)) is None:
+                page = self._pages[session] = _Page(session)
+            count, last = page.add(connection.execute(self._parts, (session, self._after, left)))
             if count < left:
-                found.append(page.told())
+                found.append(page.told(self._tables))
                 del self._pages[session]
                 self._waiting.pop()
                 self._after = _FIRST
@@ -345,32 +294,23 @@ class Scan:
             left -= count
         return found
 
-
-def _pages(connection: Connection, ids: Sequence[str]) -> dict[str, _Page]:
-    """The sessions with what their messages say."""
-    pages: dict[str, _Page] = {}
-    last: object = None
-    page = _Page("")
-    for session, identifier, created, data in connection.execute(_MESSAGES.format(marks=_marks(ids)), ids).fetchall():
-        if session != last:
-            last = session
-            page = pages[text_of(session)] = _Page(text_of(session))
-        page.numbers[identifier] = len(page.times)
-        page.times.append(created)
-        try:
-            _decode_silent(data or b"")
-        except _UNREAD:
-            _tell(page, identifier, decode_message(0, "", None, data))
-    return pages
-
-
-def _tell(page: _Page, identifier: object, message: Message) -> None:
-    """A message that says something about its calls."""
-    page.unreadable += message.raw is not None
-    if message.role == "user":
-        page.users.add(identifier)
-    if error := as_text(message.error.get("name")):
-        page.errors[page.numbers[identifier]] = error
+    def _prepared(self, connection: Connection) -> dict[str, _Page]:
+        """The waiting sessions with what their messages say."""
+        columns = {one.table: columns_of(connection, one.table) for one in self._growth.rows}
+        self._tables = [one.table for one in self._growth.rows if one.session in columns[one.table]]
+        moved = {one.table: moving(one, columns[one.table]) for one in self._growth.rows}
+        self._parts = _PARTS.format(moving=moved["part"])
+        query = _MESSAGES.format(moving=moved["message"], marks=_marks(self._waiting))
+        connection.text_factory = bytes
+        pages: dict[str, _Page] = {}
+        last: object = None
+        page = _Page("")
+        for session, row, identifier, created, time, data in connection.execute(query, self._waiting).fetchall():
+            if session != last:
+                last = session
+                page = pages[text_of(session)] = _Page(text_of(session))
+            page.hear(row, identifier, created, time or 0, data)
+        return pages
 
 
 def _told_by_user(part: Part) -> bool:
@@ -379,7 +319,7 @@ def _told_by_user(part: Part) -> bool:
     return kind is StepKind.USER and bool(text.strip())
 
 
-def _whole(read: _PlainPart) -> bool:
+def _whole(read: PlainPart) -> bool:
     """False where the call, or a notice in its text, must be read more exactly."""
     tool = read.tool
     if tool in SHELLS:
@@ -390,8 +330,8 @@ def _whole(read: _PlainPart) -> bool:
 def _call(session: str, place: _Place, part: bytes, data: bytes | None) -> ToolCall | bool:
     """The call; True for a part that cannot be read, False for any other."""
     try:
-        read = _decode(data or b"")
-    except _UNREAD:
+        read = decode_call(data or b"")
+    except UNREAD:
         return _untyped(session, place, part, data)
     if read.type != "tool" or not read.tool:
         return _untyped(session, place, part, data)

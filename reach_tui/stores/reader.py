@@ -13,6 +13,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 
 from reach_tui.base.sqlite import Schema
 from reach_tui.model import Glance, Session, Step, StepKind, ToolCall
+from reach_tui.stores.growth import Growth, RowState
 
 FIRST_PAGE = 128
 """Sessions read in a query of their own, so that a list shows the newest before all the others are read."""
@@ -97,9 +98,11 @@ class Told:
     """USER steps that are not inherited."""
     unreadable: int = 0
     """RAW steps."""
+    rows: Sequence[RowState] = ()
+    """As `Growth.row_states` gives them, of the rows as they were read or were before; what is edited later shows."""
 
 
-def told(session_id: str, steps: Iterable[Step]) -> Told:
+def told(session_id: str, steps: Iterable[Step], rows: Sequence[RowState] = ()) -> Told:
     """The same of a session's steps, where no step is a decision or a note about rows without a partner."""
     calls: list[ToolCall] = []
     turns = unreadable = 0
@@ -108,12 +111,17 @@ def told(session_id: str, steps: Iterable[Step]) -> Told:
         unreadable += step.kind is StepKind.RAW
         if step.call is not None:
             calls.append(step.call)
-    return Told(session_id, calls, turns, unreadable)
+    return Told(session_id, calls, turns, unreadable, rows)
 
 
 @runtime_checkable
 class Scanned(Protocol):
-    """A reader with a faster way to the calls, for counting them; its sessions hold no decisions without a call."""
+    """A reader with a faster way to the calls, for counting them; its sessions hold no decisions without a call.
+
+    It says where its store grows, and tells the state of the rows it reads.
+    """
+
+    growth: Growth
 
     def scan(self, session_ids: Sequence[str]) -> Iterator[Told]:
         """Every session given, once, in any order."""

@@ -42,7 +42,9 @@ def compare(path: Path) -> int:
     assert sorted(one.session_id for one in found) == sorted(ids)
     scanned = {one.session_id: [call.whole() for call in one.calls] for one in found}
     glances = {one.session_id: one.calls for one in found}
+    states = reader.growth.row_states(path, ids)
     for one in found:
+        assert one.rows == states[one.session_id]
         exactly = told(one.session_id, reader.steps(one.session_id))
         assert (one.turns, one.unreadable) == (exactly.turns, exactly.unreadable)
         assert [call.key for call in one.calls] == [call.key for call in exactly.calls]

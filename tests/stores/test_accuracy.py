@@ -51,10 +51,15 @@ def faults(truth: list[dict[str, Any]], found: list[ToolCall]) -> list[tuple[obj
 
 
 def check(database: Path, truth: Path) -> int:
+    return len(checked(database, truth))
+
+
+def checked(database: Path, truth: Path) -> list[ToolCall]:
+    """The calls of a store, held against its truth."""
     calls = list(open_source(database).reader.calls())
     wanted = json.loads(truth.read_text(encoding="utf-8"))["calls"]
     assert faults(wanted, calls) == []
-    return len(calls)
+    return calls
 
 
 def truth_of(folder: Path) -> Path:
@@ -124,12 +129,11 @@ def test_every_peri_layout(shared: Path, tmp_path: Path, schema: str, form: str)
 def test_the_retrospective(retrospective: tuple[Path, dict[str, Any]]) -> None:
     """32,764 calls; the same counts as the report that the project is seeded with."""
     path, _ = retrospective
-    check(path, path.with_suffix(".truth.json"))
-    reader = open_store(path).reader
+    calls = checked(path, path.with_suffix(".truth.json"))
     counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
-    own = [session.id for session in reader.sessions() if session.own_work]
-    for call in reader.calls(own):
-        if call.result is not None:
+    own = {session.id for session in open_store(path).reader.sessions() if session.own_work}
+    for call in calls:
+        if call.session_id in own and call.result is not None:
             counts[call.tool][0] += 1
             counts[call.tool][1] += call.flagged is True
     assert counts["Agent"] == [1344, 0]

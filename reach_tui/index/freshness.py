@@ -77,14 +77,17 @@ def look(reader: Reader, mark: str | None, seen: str | None = None) -> Look:
     return Look(seen, settled, None if before is None else frozenset(changed), encode_mark(now), highest)
 
 
-def row_states(reader: Reader, session_ids: Sequence[str]) -> dict[str, str]:
-    """A value for each session that changes with its rows, also those edited in place.
+def rows_of(reader: Reader, session_ids: Sequence[str]) -> dict[str, list[RowState]]:
+    """What of each session's rows moves with every change of them; nothing for readers whose mark already says all.
 
-    Nothing for readers whose mark already says all. Raises `StoreError`.
+    Raises `StoreError`.
     """
-    if not isinstance(reader, Grown) or not session_ids:
-        return {}
-    return {name: state_of(rows) for name, rows in reader.growth.row_states(reader.path, session_ids).items()}
+    return reader.growth.row_states(reader.path, session_ids) if isinstance(reader, Grown) and session_ids else {}
+
+
+def row_states(reader: Reader, session_ids: Sequence[str]) -> dict[str, str]:
+    """The same as it is kept. Raises `StoreError`."""
+    return {name: state_of(rows) for name, rows in rows_of(reader, session_ids).items()}
 
 
 def state_of(rows: Sequence[RowState]) -> str:

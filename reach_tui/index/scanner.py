@@ -10,11 +10,11 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from reach_tui.analyze.counts import SessionCounts
 from reach_tui.index.digest import Digest, Judge, counts_of, digests, judged
-from reach_tui.index.freshness import Look, Whole, fingerprint, look, row_states, state_of, whole_of
+from reach_tui.index.freshness import Look, Whole, fingerprint, look, row_states, rows_of, whole_of
 from reach_tui.index.places import index_path, remove
 from reach_tui.index.schema import IndexBroken
 from reach_tui.index.store import Index, Known, about
@@ -28,25 +28,20 @@ _COMMIT_SECONDS = 0.25
 T = TypeVar("T")
 
 
-class Stated(NamedTuple):
-    """A digest with the state that the session's rows had before they were read (see `row_states`)."""
-
-    digest: Digest
-    state: str | None
+Digester: TypeAlias = Callable[[Reader, Judge, Sequence[Session]], Iterator[Digest]]
+"""What makes digests of sessions, with the states of their rows: here, or in several processes."""
 
 
-Digester: TypeAlias = Callable[[Reader, Judge, Sequence[Session]], Iterator[Stated]]
-"""What makes digests of sessions: here, or in several processes."""
-
-
-def stated(reader: Reader, engine: Judge, sessions: Sequence[Session]) -> Iterator[Stated]:
+def stated(reader: Reader, engine: Judge, sessions: Sequence[Session]) -> Iterator[Digest]:
     """The digests of these sessions with their rows' states. Raises `StoreError`."""
+    if isinstance(reader, Scanned):  # which tells the state of what it reads
+        yield from digests(reader, engine, sessions)
+        return
     for start in range(0, len(sessions), CHUNK):
         some = sessions[start : start + CHUNK]
-        # before the calls: what comes between makes it stale
-        states = {} if isinstance(reader, Scanned) else row_states(reader, [one.id for one in some])
+        states = rows_of(reader, [one.id for one in some])  # before the calls: what comes between makes it stale
         for one in digests(reader, engine, some):
-            yield Stated(one, state_of(one.rows) if one.rows else states.get(one.session_id))
+            yield one._replace(rows=states.get(one.session_id, ()))
 
 
 def scan(reader: Reader, engine: Judge, digester: Digester = stated) -> Iterator[SessionCounts]:
@@ -196,13 +191,13 @@ def judge_sessions(
     """Judge these sessions and keep the outcome; sums are given once they are kept."""
     for chunk in chunks(sessions, MOST):
         told = {one.id: about(one) for one in chunk}
-        done: list[Stated] = []
+        done: list[Digest] = []
         begun = time.monotonic()
         for one in digester(reader, engine, chunk):
             done.append(one)
             if time.monotonic() - begun > _COMMIT_SECONDS:
                 index.keep(done, told)
-                yield from (one.digest.sums for one in done)
+                yield from (one.sums for one in done)
                 done, begun = [], time.monotonic()
         index.keep(done, told)
-        yield from (one.digest.sums for one in done)
+        yield from (one.sums for one in done)

@@ -22,7 +22,7 @@ from reach_tui.analyze.counts import SessionCounts
 from reach_tui.base.sqlite import Connection, DatabaseError, open_owned
 from reach_tui.base.text import scrub_surrogates
 from reach_tui.index.digest import Digest, Kind, Page, decode_kinds, decode_page, whole_key
-from reach_tui.index.freshness import Look
+from reach_tui.index.freshness import Look, state_of
 from reach_tui.index.places import index_path, remove, remove_old
 from reach_tui.index.schema import FORMAT, IndexBroken, broken, checksum, create, mark_of
 from reach_tui.model import Counts, Session
@@ -281,14 +281,14 @@ class Index:
                         self.connection.execute(f"DELETE FROM {table} WHERE no = ?", row)
                     self.connection.execute("DELETE FROM span WHERE session = ?", row)
 
-    def keep(self, stated: Sequence[tuple[Digest, str | None]], told: Mapping[str, int]) -> None:
-        """Keep what some sessions came to, each with the state of its rows; `told`: their `about`.
+    def keep(self, digests: Sequence[Digest], told: Mapping[str, int]) -> None:
+        """Keep what some sessions came to; `told`: their `about`.
 
         Left out are those of which a later look's outcome is there, and those whose id cannot be kept as it is.
         """
         with self.guarded(), self.writing():
             execute = self.connection.execute
-            for one, state in stated:
+            for one in digests:
                 name = one.session_id
                 if scrub_surrogates(name) != name or one.page is None:
                     continue
@@ -299,10 +299,11 @@ class Index:
                     row = (int(execute(insert, values).lastrowid or 0), -1)
                 if row[1] <= self.epoch:
                     self._touched.add(name)
-                    self._keep(row[0], one, state, told[name])
+                    self._keep(row[0], one, told[name])
 
-    def _keep(self, no: int, one: Digest, state: str | None, told: int) -> None:
+    def _keep(self, no: int, one: Digest, told: int) -> None:
         counts, page, figures = one.sums, one.page or b"", one.figures
+        state = state_of(one.rows) if one.rows else None
         try:
             sums = msgspec.msgpack.encode(_Sums(counts.counts, counts.tools, counts.first_pass))
         except (UnicodeError, OverflowError):

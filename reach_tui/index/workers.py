@@ -26,7 +26,7 @@ from reach_tui.base.sqlite import Access, access_of
 from reach_tui.detect.engine import Engine
 from reach_tui.detect.rules import RuleSet
 from reach_tui.index.digest import Digest, Judge
-from reach_tui.index.scanner import CHUNK, Stated, stated
+from reach_tui.index.scanner import CHUNK, stated
 from reach_tui.model import Session
 from reach_tui.stores.catalog import open_store
 from reach_tui.stores.reader import Reader, Scanned
@@ -58,10 +58,9 @@ class _Hello(msgspec.Struct, array_like=True):
 
 
 class _Answer(msgspec.Struct, array_like=True):
-    """A digest with its rows' state; without one: the sessions asked for are done, or (`failed`) cannot be."""
+    """A digest; without one: the sessions asked for are done, or (`failed`) cannot be."""
 
     digest: Digest | None = None
-    state: str | None = None
     failed: bool = False
 
 
@@ -99,22 +98,22 @@ class Workers:
         """Ids of the processes that run."""
         return [worker.process.pid for worker in self._workers or () if worker.alive]
 
-    def __call__(self, reader: Reader, engine: Judge, sessions: Sequence[Session]) -> Iterator[Stated]:
+    def __call__(self, reader: Reader, engine: Judge, sessions: Sequence[Session]) -> Iterator[Digest]:
         """The digests of these sessions, in any order. Raises `StoreError`."""
         left = {session.id: session for session in sessions}
         while left and self._alone > 0:
             yield from self._here(reader, engine, list(islice(left.values(), CHUNK)), left)
         if len(left) > 1:
             for one in self._spread(self._started(reader, engine), list(left.values())):
-                del left[one.digest.session_id]
+                del left[one.session_id]
                 yield one
         yield from self._here(reader, engine, list(left.values()), left)
 
     def _here(
         self, reader: Reader, engine: Judge, some: Sequence[Session], left: dict[str, Session]
-    ) -> Iterator[Stated]:
+    ) -> Iterator[Digest]:
         for one in stated(reader, engine, some):
-            self._alone -= one.digest.sums.counts.calls
+            self._alone -= one.sums.counts.calls
             yield one
         for session in some:
             del left[session.id]
@@ -140,7 +139,7 @@ class Workers:
             return False
 
     @staticmethod
-    def _spread(workers: Sequence[_Worker], sessions: Sequence[Session]) -> Iterator[Stated]:
+    def _spread(workers: Sequence[_Worker], sessions: Sequence[Session]) -> Iterator[Digest]:
         """What the workers make of the sessions; some are missing if a worker failed."""
         if not workers:
             return
@@ -148,7 +147,7 @@ class Workers:
 
         size = max(1, min(_PIECE, len(sessions) // (len(workers) * _PIECES)))
         pieces = deque(sessions[start : start + size] for start in range(0, len(sessions), size))
-        out: queue.SimpleQueue[Stated | None] = queue.SimpleQueue()
+        out: queue.SimpleQueue[Digest | None] = queue.SimpleQueue()
         for worker in workers:
             threading.Thread(target=worker.work, args=(pieces, out), daemon=True).start()
         try:
@@ -178,7 +177,7 @@ class _Worker:
         self.alive = True
         self._send(hello)
 
-    def work(self, pieces: deque[Sequence[Session]], out: queue.SimpleQueue[Stated | None]) -> None:
+    def work(self, pieces: deque[Sequence[Session]], out: queue.SimpleQueue[Digest | None]) -> None:
         """Give the worker piece by piece and pass on its answers; None at the end. Runs in a thread of its own."""
         try:
             with self._lock:
@@ -197,13 +196,13 @@ class _Worker:
         assert self.process.stdin is not None
         _write(self.process.stdin, message)
 
-    def _answers(self) -> Iterator[Stated]:
+    def _answers(self) -> Iterator[Digest]:
         assert self.process.stdout is not None
         while True:
             answer = _answer.decode(_read(self.process.stdout))
             if answer.digest is None:
                 return
-            yield Stated(answer.digest, answer.state)
+            yield answer.digest
 
     def end(self) -> None:
         """Kill it, if it runs."""
@@ -261,7 +260,7 @@ def serve(requests: queue.SimpleQueue[bytes], out: IO[bytes]) -> None:
         try:
             sessions = _sessions.decode(requests.get())
             for one in stated(reader, engine, [] if failed else sessions):
-                _write(out, msgspec.msgpack.encode(_Answer(*one)))
+                _write(out, msgspec.msgpack.encode(_Answer(one)))
         except (ReachError, MemoryError, UnicodeError, OverflowError):  # the parent meets the same, and says so
             failed = True
         _write(out, msgspec.msgpack.encode(_Answer(failed=failed)))

@@ -14,8 +14,9 @@ import pytest
 
 from reach_tui.detect import default_engine
 from reach_tui.detect.engine import Engine
-from reach_tui.index.freshness import row_states
-from reach_tui.index.scanner import Stated, stated
+from reach_tui.index.digest import Digest
+from reach_tui.index.freshness import rows_of
+from reach_tui.index.scanner import stated
 from reach_tui.index.workers import Workers
 from reach_tui.model import Session
 from reach_tui.stores.catalog import open_store
@@ -38,8 +39,8 @@ def reader(store: Path) -> Reader:
     return open_store(store).reader
 
 
-def ask(workers: Workers, reader: Reader, sessions: list[Session]) -> dict[str, Stated]:
-    return {one.digest.session_id: one for one in workers(reader, default_engine(), sessions)}
+def ask(workers: Workers, reader: Reader, sessions: list[Session]) -> dict[str, Digest]:
+    return {one.session_id: one for one in workers(reader, default_engine(), sessions)}
 
 
 def ended(process: int) -> bool:
@@ -59,8 +60,8 @@ def wait_for_end(processes: list[int]) -> None:
 
 def test_the_same_as_alone(reader: Reader) -> None:
     sessions = list(reader.sessions())
-    alone = {one.digest.session_id: one for one in stated(reader, default_engine(), sessions)}
-    assert {name: one.state for name, one in alone.items()} == row_states(reader, [one.id for one in sessions])
+    alone = {one.session_id: one for one in stated(reader, default_engine(), sessions)}
+    assert {name: one.rows for name, one in alone.items()} == rows_of(reader, [one.id for one in sessions])
     with Workers(2, alone=0, large=0) as workers:
         assert ask(workers, reader, sessions) == alone
         running = workers.processes
@@ -81,12 +82,12 @@ def test_small_stores_and_first_calls_start_none(reader: Reader) -> None:
 def test_a_worker_that_is_killed_costs_time_only(reader: Reader) -> None:
     sessions = list(reader.sessions())
     with Workers(2, alone=0, large=0) as workers:
-        found: dict[str, Stated] = {}
+        found: dict[str, Digest] = {}
         for one in workers(reader, default_engine(), sessions):
             if not found:
                 for process in workers.processes:
                     os.kill(process, signal.SIGKILL)
-            found[one.digest.session_id] = one
+            found[one.session_id] = one
         assert len(found) == 40
         assert ask(workers, reader, sessions) == found
         assert workers.processes == []
@@ -95,7 +96,7 @@ def test_a_worker_that_is_killed_costs_time_only(reader: Reader) -> None:
 def test_giving_up_in_the_middle(reader: Reader) -> None:
     sessions = list(reader.sessions())
     with Workers(2, alone=0, large=0) as workers:
-        request: Iterator[Stated] = workers(reader, default_engine(), sessions)
+        request: Iterator[Digest] = workers(reader, default_engine(), sessions)
         next(request)
         running = workers.processes
         request.close()  # type: ignore[attr-defined]
@@ -113,9 +114,9 @@ def test_rules_of_the_parent_are_used(reader: Reader) -> None:
     fewer = Engine(type(rules)(tuple(one for one in rules.families if one.id != "shell"), rules.classes, "other"))
     sessions = list(reader.sessions())
     with Workers(2, alone=0, large=0) as workers:
-        found = {one.digest.session_id: one for one in workers(reader, fewer, sessions)}
-    assert found == {one.digest.session_id: one for one in stated(reader, fewer, sessions)}
-    assert found != {one.digest.session_id: one for one in stated(reader, engine, sessions)}
+        found = {one.session_id: one for one in workers(reader, fewer, sessions)}
+    assert found == {one.session_id: one for one in stated(reader, fewer, sessions)}
+    assert found != {one.session_id: one for one in stated(reader, engine, sessions)}
 
 
 def test_nothing_is_imported_from_the_current_folder(

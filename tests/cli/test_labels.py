@@ -27,7 +27,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 def keys_of(reach: Run, store: Path) -> list[str]:
     """The call keys of a store."""
-    return [record["call_key"] for record in reach("calls", store, "--jsonl").records]
+    return [record["call_key"] for record in reach("calls", store, "--jsonl", "--no-infer").records]
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv"])

@@ -1,4 +1,4 @@
-"""Results as sixteen families of agents and programs word them: what the detectors find in each, measured."""
+"""Results as twenty-one families of agents and programs word them: what the detectors find in each, measured."""
 
 from __future__ import annotations
 

@@ -96,18 +96,15 @@ def read(path: Path) -> list[Record]:
 def alternatives(pattern: str) -> list[str]:
     """The pattern as its alternatives, inner groups taken apart too, as long as there are not too many."""
     parts = split(pattern)
-    done = False
-    while not done and len(parts) < MOST:
-        done = True
-        for index, part in enumerate(parts):
-            if inner := next(groups(part), None):
-                start, end, inside = inner
-                options = split(inside)
-                if len(parts) + len(options) > MOST:
-                    continue
-                parts[index : index + 1] = [f"{part[:start]}{option}{part[end:]}" for option in options]
-                done = False
-                break
+    index = 0
+    while index < len(parts) < MOST:
+        part = parts[index]
+        start, end, inside = next(groups(part), (0, 0, ""))
+        options = split(inside)
+        if not end or len(parts) + len(options) > MOST:
+            index += 1
+        else:
+            parts[index : index + 1] = [f"{part[:start]}{option}{part[end:]}" for option in options]
     return list(dict.fromkeys(parts))
 
 

@@ -69,7 +69,8 @@ __all__ = [
 BUSY_SECONDS = 3.0
 """How long a reader waits for another process's lock before it gives up with a clear line."""
 _GIVE_WAY_SECONDS = 0.01
-"""How long a live writer gets for a checkpoint without readers when its `-wal` grows."""
+_GIVE_WAY_TIMES = 20
+"""How long, and how often at most, a live writer gets for a checkpoint without readers while its `-wal` grows."""
 _MODES = {
     Access.LIVE: "mode=ro",
     Access.FROZEN: "mode=ro&immutable=1",
@@ -101,8 +102,7 @@ def reading(path: Path, *, busy_seconds: float = BUSY_SECONDS) -> Iterator[Conne
         entry.count += 1
     connection: Connection | None = None
     try:
-        if entry.access is Access.LIVE and wal_grows(path, real):
-            time.sleep(_GIVE_WAY_SECONDS)
+        _give_way(path, real, entry)
         connection = _connect(path, entry, busy_seconds)
         yield connection
     except sqlite3.Error as error:
@@ -118,9 +118,16 @@ def reading(path: Path, *, busy_seconds: float = BUSY_SECONDS) -> Iterator[Conne
 def give_way(path: Path) -> None:
     """Between two queries over one connection: lets a writer begin its log anew, where ours keep it from that."""
     real = real_path(path)
-    entry = REGISTRY.open.get(real)
-    if entry is not None and entry.access is Access.LIVE and wal_grows(path, real):
-        time.sleep(_GIVE_WAY_SECONDS)
+    if (entry := REGISTRY.open.get(real)) is not None:
+        _give_way(path, real, entry)
+
+
+def _give_way(path: Path, real: str, entry: Opened) -> None:
+    if entry.access is Access.LIVE:
+        for _ in range(_GIVE_WAY_TIMES):
+            if not wal_grows(path, real):
+                break
+            time.sleep(_GIVE_WAY_SECONDS)
 
 
 def _fault(error: sqlite3.Error, path: Path, entry: Opened) -> StoreError:

@@ -177,7 +177,7 @@ class OpencodeReader:
                 cursor = connection.execute(f"{query} {order}", (limit,))
             else:
                 cursor = connection.execute(f"{query} {order}")
-        rows = [dict(zip(_SESSION_COLUMNS, row, strict=True)) for row in cursor]
+        rows = [dict(zip(_SESSION_COLUMNS, row, strict=True)) for row in cursor.fetchall()]
         children = [row for row in rows if row["parent_id"]]
         if limit >= 0 or session_id is not None:  # of a few: only who is above them
             ringed = rings_of(connection, "session", "id", "parent_id", [row["id"] for row in children])

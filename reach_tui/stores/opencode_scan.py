@@ -7,7 +7,7 @@ Every part is decoded once, to a type that keeps no more than counting asks for;
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import ClassVar, NamedTuple, TypeAlias
@@ -51,7 +51,9 @@ _PARTS = """SELECT rowid, message_id, id, {moving}, CAST(data AS BLOB) FROM part
 WHERE session_id = ? AND rowid > ? ORDER BY rowid LIMIT ?"""
 _FIRST = -(2**63)
 _ROWS_AT_ONCE = 1000
-"""Some 10 ms: no reader should hold up a writer's checkpoint for longer."""
+"""After which a writer is asked whether readers are in its way."""
+_ROWS_A_QUERY = 300
+"""A millisecond: no read should hold up a writer's checkpoint for longer. They stay in the processor's cache."""
 
 
 _Place: TypeAlias = tuple[int, object, str | None]
@@ -159,15 +161,14 @@ class _Page:
             if error := as_text(message.error.get("name")):
                 self.errors[number] = error
 
-    def add(self, rows: Iterable[tuple[int, object, object, int | None, bytes | None]]) -> tuple[int, int]:
-        """The next rows of `part`, their texts as bytes. Returns how many they were, and the last one's rowid."""
+    def add(self, rows: Sequence[tuple[int, object, object, int | None, bytes | None]]) -> None:
+        """The next rows of `part`, their texts as bytes."""
         session, place, users, found = self.session, self.numbers.get, self.users, self.found
         decode, append = decode_part, found.append
         gone = len(self.times)
         before, name_before = (found[-1].number, found[-1].part) if found else (-1, b"")
-        count, row, total = 0, _FIRST, 0
-        for row, message, part, moved, text in rows:  # noqa: B007 - the last one's is returned
-            count += 1
+        total = 0
+        for _, message, part, moved, text in rows:
             total += moved or 0
             data = text or b""
             try:
@@ -193,10 +194,9 @@ class _Page:
                 append(_Glance(session, name, self, number, data, call_id, tool, state.input, state.output, code))
             else:
                 append(_Odd(number, name, data))
-        if count:
-            known = self.rows
-            self.rows = (known[0] + count, row, known[2] + total, known[3])
-        return count, row
+        if rows:
+            count, _, before_these, more = self.rows
+            self.rows = (count + len(rows), rows[-1][0], before_these + total, more)
 
     def _hear_part(self, number: int, data: bytes | None) -> None:
         """A part of a user's message."""
@@ -283,15 +283,17 @@ class Scan:
             session = self._waiting[-1]
             if (page := self._pages.get(session)) is None:
                 page = self._pages[session] = _Page(session)
-            count, last = page.add(connection.execute(self._parts, (session, self._after, left)))
-            if count < left:
+            # fetched first: while it is looked at, no read keeps the writer from beginning its log anew
+            rows = connection.execute(self._parts, (session, self._after, _ROWS_A_QUERY)).fetchall()
+            page.add(rows)
+            left -= len(rows)
+            if len(rows) < _ROWS_A_QUERY:
                 found.append(page.told(self._tables))
                 del self._pages[session]
                 self._waiting.pop()
                 self._after = _FIRST
             else:
-                self._after = last
-            left -= count
+                self._after = rows[-1][0]
         return found
 
     def _prepared(self, connection: Connection) -> dict[str, _Page]:

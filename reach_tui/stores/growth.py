@@ -126,6 +126,7 @@ class Growth:
             except IndexError:  # another thread took the last one
                 break
             with reading(path) as connection:
+                connection.execute("PRAGMA cache_size = 10")  # pages, none of them read again: 5 % less
                 edited = moving(one, columns_of(connection, one.table))
                 query = f"SELECT count(*), sum({edited}) FROM {one.table} NOT INDEXED WHERE rowid > ? AND rowid <= ?"
                 more, added = connection.execute(query, between).fetchone()

@@ -13,6 +13,7 @@ import pytest
 
 from reach_tui.base.jsonio import dumps
 from reach_tui.index.freshness import Whole, decode_mark, encode_mark
+from reach_tui.index.places import index_path
 from reach_tui.stores import growth
 from reach_tui.stores.growth import Growing, Growth, Mark
 from reach_tui.stores.opencode import OpencodeReader
@@ -85,6 +86,21 @@ def test_threads_share_the_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 TABLES = ("part", "message", "session_message")
+
+
+@pytest.mark.parametrize("store", ["opencode/opencode-1.2.20.db", "opencode/opencode-1.14.48.db", "kilo/kilo-7.7.9.db"])
+def test_what_the_index_keeps_is_the_sum_over_all_rows(store: str, tmp_path: Path) -> None:
+    path = aged(Path(shutil.copy(DATA / store, tmp_path / "store.db")))
+    summed(path)
+    reader = reader_of(path)
+    with closing(sqlite3.connect(index_path(reader))) as connection:
+        kept = connection.execute("SELECT value FROM meta WHERE key = 'whole'").fetchone()
+    assert Whole(reader, kept[0]).unchanged()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(
+            "UPDATE part SET time_updated = time_updated + 1 WHERE rowid = (SELECT min(rowid) FROM part)"
+        )
+    assert not Whole(reader, kept[0]).unchanged()
 
 
 def test_a_store_that_cannot_be_read_is_not_unchanged(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import time
 from collections import deque
 from contextlib import suppress
@@ -16,6 +15,7 @@ from textual.worker import Worker, get_current_worker
 
 from reach_tui.base.errors import ReachError
 from reach_tui.model import Counts, Session
+from reach_tui.tui.collector import Collector
 from reach_tui.tui.live import StoreChanged
 from reach_tui.tui.overview import Progress, State
 from reach_tui.tui.screens.base import ListScreen
@@ -94,6 +94,7 @@ class CountedSessions(ListScreen):
         self._labelled: dict[Key, int] = {}
         self._stale: set[Key] = set()
         self._recounting = self._loading = False
+        self._collector = Collector()
         self._scan: ScanProcess | None = None
 
     @property
@@ -119,8 +120,7 @@ class CountedSessions(ListScreen):
 
     def begin(self) -> None:
         """Start reading: what was read while Textual was imported is in the first frame, the rest comes after."""
-        if not gc.isenabled():
-            self.call_after_refresh(_collect)
+        self.call_after_refresh(self._collector.begin)
         first = self.reach.workspace.opening().first()
         if first is not None:
             news = self._news(first)
@@ -229,6 +229,7 @@ class CountedSessions(ListScreen):
                 self.reach.say(f"{message.source.name}: {message.source.notice}", severity="warning")
         shown = bool(self.entries)
         self.session_tree.add(message.entries)
+        self._collector.keep()
         if shown:  # the newest are on screen, or will be with all others
             self.changed()
         else:
@@ -266,6 +267,7 @@ class CountedSessions(ListScreen):
             entry = self.entries.get((message.number, sums.session_id))
             if entry is not None:
                 self.take(entry, entry.judged.session, sums)
+        self._collector.counted(self._counted)
         now = time.monotonic()
         self._marks.append((now, self._counted, self.total.calls))
         while len(self._marks) > 2 and now - self._marks[0][0] > _RATE_SECONDS:
@@ -289,6 +291,7 @@ class CountedSessions(ListScreen):
     @on(Scanned)
     def _all_counted(self) -> None:
         self.filled, self.state = True, State.COUNTED
+        self._collector.keep()
         self.set_timer(_NEWS_AFTER, self._still_indexing)
         self.all_changed()
 
@@ -411,12 +414,6 @@ class CountedSessions(ListScreen):
         keys = found.keys() | self._labelled.keys()
         listed = [self.entries[key] for key in keys if key in self.entries]
         return [entry for entry in listed if entry.judged.labelled != found.get(entry.key, 0)]
-
-
-def _collect() -> None:
-    """Collect garbage from here on, but never among what was imported for the first frame."""
-    gc.freeze()
-    gc.enable()
 
 
 def _added(total: Counts, one: Counts, sign: int) -> Counts:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import click
 
-from reach_tui.base.clock import parse_time
 from reach_tui.base.errors import UsageError
 from reach_tui.cli.inferring import Inferring, persons_registry, registry_option
+from reach_tui.cli.moment import Moment
 from reach_tui.cli.output import Column, Progress, Record, emit, record_options
 from reach_tui.cli.sources import Traces, labels_option, path_argument
 from reach_tui.cli.streams import say
@@ -19,21 +19,6 @@ from reach_tui.workspace import JudgedCall, Source
 from reach_tui.workspace.records import call_record
 
 _SHOWN = 300  # characters of a result that a table cell can hold at any width
-
-
-class Moment(click.ParamType[int]):
-    """An ISO 8601 date or time; UTC where it names no zone. Converted to milliseconds since 1970."""
-
-    name = "time"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Fails for what is no such time."""
-        if isinstance(value, int):
-            return value
-        moment = parse_time(value)
-        if moment is None:
-            self.fail(f"{value!r} is no date or time such as 2026-06-01 or 2026-06-01T10:00:00Z", param, ctx)
-        return moment
 
 
 @dataclass(frozen=True, slots=True)

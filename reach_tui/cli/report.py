@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reach_tui.base.errors import StoreError
-from reach_tui.cli.calls import Moment
 from reach_tui.cli.garbage import importing
 from reach_tui.cli.inferring import persons_registry, registry_option
+from reach_tui.cli.moment import Moment
 from reach_tui.cli.output import Progress, encode, terminal_width
 from reach_tui.cli.sources import TracePath, Traces
 from reach_tui.cli.streams import BAD_INPUT, say

@@ -147,12 +147,10 @@ def test_split_at_a_moment_is_half_open(two: list[Path]) -> None:
 
 
 @pytest.mark.parametrize(("digit", "suffix"), [("1", ".html"), ("2", ".md"), ("4", ".txt")])
-async def test_every_form_is_written(
-    two: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, digit: str, suffix: str
-) -> None:
+async def test_every_form_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, digit: str, suffix: str) -> None:
     monkeypatch.chdir(tmp_path)
     Path(f"report{suffix}").write_text("taken")
-    async with running([two[0]]) as (app, pilot):
+    async with running([PERI]) as (app, pilot):
         await open_report(app, pilot)
         await pick(app, pilot, "x", digit)
         await until(lambda: isinstance(app.screen, NoteDialog))

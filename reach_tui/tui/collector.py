@@ -24,8 +24,9 @@ class Collector:
             gc.enable()
 
     def keep(self) -> None:
-        """What there is now stays."""
+        """What there is now stays, but for what is garbage among what came since the last time."""
         if self.ours:
+            gc.collect()
             gc.freeze()
 
     def counted(self, sessions: int) -> None:

@@ -9,14 +9,26 @@ from pathlib import Path
 from typing import ClassVar
 
 from reach_tui.base.clock import parse_time
-from reach_tui.base.jsonio import BadJson, JsonValue, as_int, as_object, dumps, loads
+from reach_tui.base.jsonio import BadJson, JsonValue, as_object, dumps, loads
 from reach_tui.base.sqlite import Connection, Row, Schema, reading, stamp, text_of
-from reach_tui.model import Candidate, Result, Route, Session, Slot, Step, StepKind, Thresholds, Tokens, ToolCall
+from reach_tui.model import Route, Session, Slot, Step, StepKind, Tokens, ToolCall
 from reach_tui.native.event import Event
 from reach_tui.native.migrations import migrated_copy
 from reach_tui.native.schema import EVENT, MESSAGE, SESSION, SLOT, TOOL_CALL, VERSION, Table, is_native, missing_columns
 from reach_tui.stores.growth import Growing, Growth
 from reach_tui.stores.kin import cut, rings
+from reach_tui.stores.reach_rows import (
+    decision_text,
+    event_of,
+    execution_of,
+    flag,
+    natural,
+    place_of,
+    real,
+    result_of,
+    route_of,
+    words,
+)
 from reach_tui.stores.reader import Recognition, Trouble
 
 _KINDS = {kind.value: kind for kind in StepKind}
@@ -94,7 +106,7 @@ class ReachReader:
     def events(self, session_id: str) -> list[Event]:
         """The recorded events of a session in the order they were written."""
         with self._reading() as connection:
-            return [_event(row, []) for row in _rows(connection, EVENT, session_id, "id")]
+            return [event_of(row, []) for row in _rows(connection, EVENT, session_id, "id")]
 
     def told_events(self, session_id: str) -> tuple[list[Step], dict[int, Event], list[Event]]:
         """The steps of a session, the events that are steps of their own by their number, and those of calls."""
@@ -151,23 +163,6 @@ def _rows(connection: Connection, table: Table, session_id: str, order: str) -> 
     return connection.execute(query, _ids(session_id)).fetchall()
 
 
-def _text(value: object) -> str | None:
-    return value if value is None or type(value) is str else text_of(value)
-
-
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) and value == value else None
-
-
-def _flag(value: object) -> bool | None:
-    return bool(value) if value in (0, 1) else None
-
-
-def _natural(value: object) -> int | None:
-    number = as_int(value) if isinstance(value, int | float) else None
-    return number if number is not None and number >= 0 else None
-
-
 def _session(row: Row) -> Session:
     try:
         notes = loads(text_of(row["notes"])) if row["notes"] is not None else []
@@ -176,87 +171,19 @@ def _session(row: Row) -> Session:
     return Session(
         store=ReachReader.kind,
         id=text_of(row["id"]),
-        parent_id=_text(row["parent_id"]),
-        title=_text(row["title"]),
-        project=_text(row["project"]),
-        model=_text(row["model"]),
+        parent_id=words(row["parent_id"]),
+        title=words(row["title"]),
+        project=words(row["project"]),
+        model=words(row["model"]),
         started_at=parse_time(row["started_at"]),
         ended_at=parse_time(row["ended_at"]),
-        tokens=Tokens(_natural(row["tokens_input"]), _natural(row["tokens_output"])),
-        outcome=_text(row["outcome"]),
+        tokens=Tokens(natural(row["tokens_input"]), natural(row["tokens_output"])),
+        outcome=words(row["outcome"]),
         own_work=row["own_work"] != 0,
-        copy_of=_text(row["copy_of"]),
+        copy_of=words(row["copy_of"]),
         notes=tuple(text_of(note) for note in notes) if isinstance(notes, list) else (dumps(notes),),
-        turns=_natural(row["turns"]),
+        turns=natural(row["turns"]),
     )
-
-
-def _candidates(raw: object, problems: list[str]) -> tuple[Candidate, ...] | None:
-    if raw is None:
-        return None
-    try:
-        listed = loads(text_of(raw))
-    except BadJson:
-        listed = None
-    if not isinstance(listed, list):
-        problems.append("unreadable candidates")
-        return ()
-    found = []
-    for item in map(as_object, listed):
-        score = _number(item.get("score"))
-        if isinstance(item.get("name"), str) and score is not None:
-            found.append(Candidate(text_of(item["name"]), score, text_of(item.get("reason"))))
-        else:
-            problems.append("unreadable candidate")
-    return tuple(sorted(found, key=lambda one: -one.score))
-
-
-def _event(row: Row, problems: list[str]) -> Event:
-    limits = [_number(row[name]) for name in ("t1", "gap", "floor")]
-    t1, gap, floor = limits
-    return Event(
-        trace_id=text_of(row["trace_id"]),
-        step=text_of(row["step"]),
-        session_id=text_of(row["session_id"]),
-        call_key=_text(row["call_key"]),
-        seq=_natural(row["seq"]),
-        intent=_text(row["intent"]),
-        candidates=_candidates(row["candidates"], problems),
-        decision=_text(row["decision"]),
-        thresholds=None if t1 is None or gap is None or floor is None else Thresholds(t1, gap, floor),
-        param_valid=_flag(row["param_valid"]),
-        error_type=_text(row["error_type"]),
-        retryable=_flag(row["retryable"]),
-        duration_ms=_natural(row["duration_ms"]),
-        at=parse_time(row["at"]),
-        detail=_text(row["detail"]),
-    )
-
-
-def _route(event: Event) -> Route | None:
-    if event.decision is None or event.candidates is None:
-        return None
-    thresholds = event.thresholds or Thresholds()
-    return Route("recorded", event.intent or "", event.candidates, event.decision, thresholds)
-
-
-def _execution(event: Event) -> dict[str, JsonValue]:
-    """An execute event's facts, as they stand in a call's metadata."""
-    facts: dict[str, JsonValue] = {
-        "trace_id": event.trace_id,
-        "param_valid": event.param_valid,
-        "error_type": event.error_type,
-        "retryable": event.retryable,
-        "detail": event.detail,
-    }
-    return {name: value for name, value in facts.items() if value is not None}
-
-
-def _decision_text(event: Event) -> str:
-    """A decision that led to no call, in one line."""
-    listed = ", ".join(f"{one.name} {one.score:.2f}" for one in event.candidates or ()) or "no candidate"
-    parts = [f"{event.step}: {event.decision or event.error_type or 'undecided'}", event.intent or "no intent", listed]
-    return " · ".join([*parts, event.detail] if event.detail else parts)
 
 
 class _Story:
@@ -286,9 +213,9 @@ class _Story:
 
     def tell(self) -> list[Step]:
         """Steps numbered from 1; afterwards `troubles` is complete."""
-        rows: list[tuple[float, int, Row | Event]] = [(_place(row["seq"]), 1, row) for row in self._messages]
-        rows += [(_place(row["seq"]), 2, row) for row in self._calls]
-        rows += [(_place(event.seq), 0, event) for event in self._loose]
+        rows: list[tuple[float, int, Row | Event]] = [(place_of(row["seq"]), 1, row) for row in self._messages]
+        rows += [(place_of(row["seq"]), 2, row) for row in self._calls]
+        rows += [(place_of(event.seq), 0, event) for event in self._loose]
         rows.sort(key=lambda item: item[:2])
         numbers: dict[float, int] = {}
         for number, (place, _, _) in enumerate(rows, start=1):
@@ -297,9 +224,9 @@ class _Story:
         turn = 0
         for number, (_, rank, row) in enumerate(rows, start=1):
             if isinstance(row, Event):
-                route = _route(row)
+                route = route_of(row)
                 kind = StepKind.DECISION if route else StepKind.NOTE
-                step = Step(number, turn, kind, _decision_text(row), row.at, route=route)
+                step = Step(number, turn, kind, decision_text(row), row.at, route=route)
                 self.events[number] = row
             elif rank == 1:
                 step = self._message(number, turn, row)
@@ -314,7 +241,7 @@ class _Story:
 
     def _sort_event(self, row: Row) -> None:
         problems: list[str] = []
-        event = _event(row, problems)
+        event = event_of(row, problems)
         where = f"event {text_of(row['id'])}"
         for problem in problems:
             self._trouble(problem, where)
@@ -325,8 +252,8 @@ class _Story:
             return
         self.call_events.append(event)
         if event.step == "execute":
-            self._executions[event.call_key] = _execution(event)
-        elif route := _route(event):
+            self._executions[event.call_key] = execution_of(event)
+        elif route := route_of(event):
             self._routes[event.call_key] = route
 
     def _message(self, number: int, turn: int, row: Row) -> Step:
@@ -334,7 +261,7 @@ class _Story:
         if kind is None or kind is StepKind.CALL:
             self._trouble("unknown message kind", f"message {text_of(row['seq'])}: {text_of(row['kind'])}")
             kind = StepKind.RAW
-        recorded = _natural(row["turn"])
+        recorded = natural(row["turn"])
         inherited = row["inherited"] == 1
         counted = turn + 1 if kind is StepKind.USER and not inherited else turn
         return Step(
@@ -354,25 +281,25 @@ class _Story:
         metadata = dict(as_object(self._json(row["metadata"], key, "metadata", problems)))
         if key in self._executions:
             metadata["event"] = self._executions[key]
-        recorded = _natural(row["turn"])
+        recorded = natural(row["turn"])
         call = ToolCall(
             key=key,
             id=text_of(row["call_id"]),
             session_id=self._session_id,
             tool=text_of(row["tool"]),
             arguments=arguments,
-            flagged=_flag(row["flagged"]),
-            result=_result(row["result"]),
+            flagged=flag(row["flagged"]),
+            result=result_of(row["result"]),
             step=number,
             turn=turn if recorded is None else recorded,
             started_at=parse_time(row["started_at"]),
-            duration_ms=_natural(row["duration_ms"]),
-            status=_text(row["status"]),
-            target=_text(row["target"]),
+            duration_ms=natural(row["duration_ms"]),
+            status=words(row["status"]),
+            target=words(row["target"]),
             metadata=metadata,
             route=self._routes.get(key),
             slots=self._slots_of(key, numbers),
-            copy_of=_text(row["copy_of"]),
+            copy_of=words(row["copy_of"]),
             visible=row["visible"] != 0,
             problem="; ".join(problems) or None,
         )
@@ -393,28 +320,16 @@ class _Story:
         return tuple(self._slot(key, row, numbers) for row in rows) if rows else None
 
     def _slot(self, key: str, row: Row, numbers: Mapping[float, int]) -> Slot:
-        confidence = _number(row["confidence"])
-        origin_step = _natural(row["origin_step"])
+        confidence = real(row["confidence"])
+        origin_step = natural(row["origin_step"])
         return Slot(
             name=text_of(row["name"]),
             value=self._json(row["value"], key, "slot value", []),
             source=text_of(row["source"]),
             basis="recorded",
-            origin=_text(row["origin"]),
+            origin=words(row["origin"]),
             origin_step=None if origin_step is None else numbers.get(float(origin_step), origin_step),
-            matches=_natural(row["matches"]),
+            matches=natural(row["matches"]),
             confidence=None if confidence is None else min(1.0, max(0.0, confidence)),
             note=text_of(row["note"]),
         )
-
-
-def _place(seq: object) -> float:
-    number = _number(seq)
-    return float("inf") if number is None else number
-
-
-def _result(value: object) -> Result | None:
-    if value is None:
-        return None
-    text = text_of(value)
-    return Result(text, len(text.encode("utf-8")))

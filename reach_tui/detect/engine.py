@@ -274,8 +274,10 @@ class Engine:
     def _class_of(self, message: str) -> verdicts.Class:
         """The class of a message already known to be a failure; (None, None) where no rule knows it."""
         view = window(message, 0, len(message), "answer")
-        rule = next(self._classes.hits(view), None)
-        return (rule.category, rule.subcategory) if rule else (None, None)
+        for rule in self._classes.hits(view):
+            if not rule.unless or next(self._classes.spans(rule, view), None):
+                return rule.category, rule.subcategory
+        return None, None
 
     def _by_metadata(self, case: Case) -> Verdict | None:
         call = case.call

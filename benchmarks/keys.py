@@ -92,7 +92,7 @@ def main() -> None:
     time.sleep(1.5)  # every session is listed, and counting has begun
     result: dict[str, object] = {"list while counting": press_often(program, ("down",), args.count)}
     if args.counted:
-        program.until(f"{args.counted} calls ", seconds=1200)
+        program.until(f"{args.counted} calls ", seconds=1200, before=True)
         result["all calls"] = all_calls(program, args.count)
         program.press("q", quiet=0.5)
     program.press("p", quiet=0.5)  # nothing is counted or indexed from here on

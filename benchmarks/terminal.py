@@ -24,6 +24,8 @@ KEYS = {
     "enter": b"\r",
 }
 _CONTROL = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|[@-Z\\-_]|\][^\x07]*\x07)")
+_KEPT = 500_000
+"""Bytes of output that `until` knows of from before."""
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -41,6 +43,7 @@ class Terminal:
 
     def __init__(self, command: Sequence[str], columns: int = 140, rows: int = 50) -> None:
         self._begun = time.perf_counter()
+        self._written = b""
         self.pid, self._fd = pty.fork()
         if self.pid == 0:
             os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # the modules of an installed program are compiled
@@ -51,13 +54,16 @@ class Terminal:
         if not select.select([self._fd], [], [], seconds)[0]:
             return b""
         data = os.read(self._fd, 1 << 16)
+        self._written = self._written[-_KEPT:] + data
         if b"\x1b[?2026$p" in data:  # it asks for synchronised output: yes
             os.write(self._fd, b"\x1b[?2026;2$y")
         return data
 
-    def until(self, words: str, seconds: float = 60) -> float:
-        """Milliseconds from the start until the words have been written. Raises `TimeoutError`."""
+    def until(self, words: str, seconds: float = 60, *, before: bool = False) -> float:
+        """Milliseconds from the start until the words are written, or were `before`. Raises `TimeoutError`."""
         seen, wanted = b"", words.encode()
+        if before and wanted in _CONTROL.sub(b"", self._written):
+            return (time.perf_counter() - self._begun) * 1e3
         while time.perf_counter() - self._begun < seconds:
             data = self._read(0.02)
             seen += data

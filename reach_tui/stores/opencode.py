@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar
@@ -43,6 +44,9 @@ _GROWTH = Growth(
         Growing("session_message", "session_id", "time_updated", timed=True),
     ),
 )
+
+
+_NO_TOKENS = Tokens()
 
 
 class OpencodeReader:
@@ -278,14 +282,13 @@ def _session(
     if FORK.match(text_of(row["title"])):
         notes.append("fork: starts with a copy of another session")
     notes += (*row.get("notes", ()), *row.get("ring", ()))
-    model = decode_object(as_bytes(row["model"])) if row["model"] else None
     return Session(
         store=store,
         id=text_of(row["id"]),
         parent_id=parent,
         title=text_of(row["title"]) or None,
-        project=text_of(row["directory"]) or None,
-        model=model_name(model if model is not None else text_of(row["model"])) or models.get(row["id"]),
+        project=_project(text_of(row["directory"])),
+        model=_model(text_of(row["model"])) or models.get(row["id"]),
         started_at=parse_time(row["time_created"]),
         ended_at=parse_time(row["time_updated"]),
         tokens=_tokens(row["tokens_input"], row["tokens_output"]),
@@ -295,7 +298,20 @@ def _session(
     )
 
 
+@lru_cache(maxsize=1024)
+def _project(folder: str) -> str | None:
+    """One object for one folder: ten thousands of sessions stand in a few."""
+    return folder or None
+
+
+@lru_cache(maxsize=1024)
+def _model(text: str) -> str | None:
+    """A model's name from the session's column: JSON, or the name itself."""
+    model = decode_object(as_bytes(text)) if text else None
+    return model_name(model if model is not None else text)
+
+
 def _tokens(received: JsonValue, produced: JsonValue) -> Tokens:
     """The session's sums; two zeros mean that none were recorded."""
     first, second = as_int(received), as_int(produced)
-    return Tokens(first, second) if first or second else Tokens()
+    return Tokens(first, second) if first or second else _NO_TOKENS

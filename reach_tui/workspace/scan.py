@@ -12,6 +12,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 from reach_tui.analyze.counts import SessionCounts
@@ -58,12 +59,18 @@ def decode(line: bytes) -> SessionCounts | None:
         case [str(session_id), list(counts), dict(tools), first_pass] if len(counts) == len(_FIELDS):
             sums = Counts(*(as_int(one) or 0 for one in counts))
             pairs = {
-                name: (as_int(pair[0]) or 0, as_int(pair[1]) or 0)
+                name: _pair(as_int(pair[0]) or 0, as_int(pair[1]) or 0)
                 for name, pair in as_object(tools).items()
                 if isinstance(pair, list) and len(pair) == 2
             }
             return SessionCounts(session_id, sums, pairs, first_pass if isinstance(first_pass, bool) else None)
     return None
+
+
+@lru_cache(maxsize=4096)
+def _pair(calls: int, hidden: int) -> tuple[int, int]:
+    """The same object for the same numbers: ten thousands of sessions hold a few of them over and over."""
+    return calls, hidden
 
 
 class ScanProcess:

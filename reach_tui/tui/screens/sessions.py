@@ -30,7 +30,7 @@ _RESORT_SECONDS = 0.25
 _REST = 12  # the list is sorted anew for a twelfth of the time at the most
 _PAUSE = 1.0
 """Seconds without a key after which rows may change places."""
-_CALM, _NEWS_SECONDS = 0.2, 1.0
+_CALM, _NEWS_SECONDS = 0.5, 1.0
 """News of the count are drawn after so many seconds without a key; while keys come, so often, in a key's frame."""
 _MANY, _TYPING_SECONDS = 3_000, 0.04  # from so many sessions on keys typed fast are taken together
 

@@ -251,17 +251,23 @@ class LineList(LineView):
             self.cursor = count - 1
 
     def validate_cursor(self, cursor: int) -> int:
-        return max(0, min(cursor, self._count - 1)) if self._count else 0
+        place = max(0, min(cursor, self._count - 1)) if self._count else 0
+        if place == self.cursor:  # at an end of the list: the key is answered all the same
+            self._refresh_row(place)
+        return place
 
     def watch_cursor(self, old: int, new: int) -> None:
-        for index in (old, new):
-            y = index - self.top
-            if 0 <= y < self.size.height:
-                self.refresh(Region(0, y, self.size.width, 1))
+        self._refresh_row(old)
+        self._refresh_row(new)
         self.reveal(new)
         if self.follow is not None:
             self.follow()
         self.post_message(self.Highlighted(self, new))
+
+    def _refresh_row(self, index: int) -> None:
+        y = index - self.top
+        if 0 <= y < self.size.height:
+            self.refresh(Region(0, y, self.size.width, 1))
 
     def reveal(self, index: int) -> None:
         """Scroll just far enough that the row is visible."""

@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,7 +68,7 @@ __all__ = [
 
 BUSY_SECONDS = 3.0
 """How long a reader waits for another process's lock before it gives up with a clear line."""
-_GIVE_WAY_SECONDS = 0.01
+_GIVE_WAY_SECONDS = 0.02
 _GIVE_WAY_TIMES = 20
 """How long, and how often at most, a live writer gets for a checkpoint without readers while its `-wal` grows."""
 _MODES = {
@@ -115,11 +115,11 @@ def reading(path: Path, *, busy_seconds: float = BUSY_SECONDS) -> Iterator[Conne
         REGISTRY.release(real)
 
 
-def give_way(path: Path) -> None:
-    """Between two queries over one connection: lets a writer begin its log anew, where ours keep it from that."""
+def way_giver(path: Path) -> Callable[[], None]:
+    """To be called between two queries over one connection: lets a writer begin its log anew, where reads hinder it."""
     real = real_path(path)
-    if (entry := REGISTRY.open.get(real)) is not None:
-        _give_way(path, real, entry)
+    entry = REGISTRY.open.get(real)
+    return lambda: None if entry is None else _give_way(path, real, entry)
 
 
 def _give_way(path: Path, real: str, entry: Opened) -> None:

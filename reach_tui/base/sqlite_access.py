@@ -23,7 +23,7 @@ MAGIC = b"SQLite format 3\x00"
 SUFFIXES = frozenset({".db", ".sqlite", ".sqlite3", ".vscdb"})
 """Endings by which a database is known even where its head says nothing."""
 _SHM_DEADMAN = 128  # every live WAL connection holds a shared lock on this byte of the -shm file
-_USUAL_WAL = 4_200_000  # 1,000 pages of 4 kB with their headers
+_USUAL_FRAMES = 1010  # a checkpoint is tried at the commit that reaches 1,000 pages
 _COPY_LIMIT = 8 << 30
 _COPIED = ("", "-wal", "-journal")
 _COPY_TRIES = 3
@@ -57,8 +57,8 @@ class Registry:
     """By real path. The way found first is shared until the last connection closes."""
     copies: dict[str, tuple[tuple[int, ...], Path]] = field(default_factory=dict)
 
-    wal_sizes: dict[str, int] = field(default_factory=dict)
-    """Sizes of live `-wal` files when last looked at."""
+    wals: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Size and time of each live `-wal` when last asked."""
 
     def release(self, real: str) -> None:
         """One connection less on the file (a real path)."""
@@ -185,14 +185,36 @@ def wal_bytes(path: Path) -> int:
 
 
 def wal_grows(path: Path, real: str) -> bool:
-    """True if a live `-wal` is past SQLite's usual checkpoint and larger than when last asked.
+    """True if a live `-wal` was written since last asked and holds more than SQLite's usual checkpoint leaves.
 
     Then its writer found a reader each time that it could have begun anew at the start of the file.
     """
-    size = wal_bytes(path)
-    known = REGISTRY.wal_sizes.get(real, size)
-    REGISTRY.wal_sizes[real] = size
-    return size > max(known, _USUAL_WAL)
+    try:
+        info = os.stat(f"{path}-wal")
+    except (OSError, ValueError):
+        return False
+    seen = info.st_size, info.st_mtime_ns
+    known = REGISTRY.wals.get(real, seen)
+    REGISTRY.wals[real] = seen
+    return seen != known and info.st_size > _USUAL_FRAMES * 512 and _is_long(path)
+
+
+def _is_long(path: Path) -> bool:
+    """True if the frame after the usual ones belongs to the log's present round: the file keeps what older ones left.
+
+    By the salts in the log's header and in each frame's (SQLite, "WAL-mode file format").
+    """
+    try:
+        with open(f"{path}-wal", "rb") as file:
+            head = file.read(32)
+            if len(head) < 32:
+                return False
+            page_size = int.from_bytes(head[8:12], "big")
+            file.seek(32 + _USUAL_FRAMES * (24 + page_size))
+            frame = file.read(24)
+    except OSError:
+        return False
+    return len(frame) == 24 and frame[8:16] == head[16:24]
 
 
 def held_by_another(path: Path) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from reach_tui.base.clock import parse_time
 from reach_tui.base.jsonio import JsonValue, as_int
-from reach_tui.base.sqlite import Connection, Schema, columns_of, give_way, reading, selection, stamp, text_of
+from reach_tui.base.sqlite import Connection, Schema, columns_of, reading, selection, stamp, text_of, way_giver
 from reach_tui.model import Session, Step, Tokens, ToolCall
 from reach_tui.stores.content import Narrator
 from reach_tui.stores.growth import Growing, Growth
@@ -151,11 +151,12 @@ class OpencodeReader:
             some = session_ids[start : start + _SCANNED_AT_ONCE]
             rest = Scan(some, self.growth)
             with reading(self.path) as connection:  # no query is open while something is out
+                give_way = way_giver(self.path)
                 while not rest.done:
                     found = rest.read(connection)
                     while found:  # which is not to keep what was told
                         yield found.pop(0)
-                    give_way(self.path)
+                    give_way()
             states = self.growth.row_states(self.path, rest.exact)
             for name in rest.exact:
                 yield told(name, self.steps(name), states[name])

@@ -50,9 +50,7 @@ FROM message WHERE session_id IN ({marks}) ORDER BY session_id, time_created, id
 _PARTS = """SELECT rowid, message_id, id, {moving}, CAST(data AS BLOB) FROM part
 WHERE session_id = ? AND rowid > ? ORDER BY rowid LIMIT ?"""
 _FIRST = -(2**63)
-_ROWS_AT_ONCE = 1000
-"""After which a writer is asked whether readers are in its way."""
-_ROWS_A_QUERY = 300
+_ROWS_AT_ONCE = 300
 """A millisecond: no read should hold up a writer's checkpoint for longer. They stay in the processor's cache."""
 
 
@@ -284,10 +282,10 @@ class Scan:
             if (page := self._pages.get(session)) is None:
                 page = self._pages[session] = _Page(session)
             # fetched first: while it is looked at, no read keeps the writer from beginning its log anew
-            rows = connection.execute(self._parts, (session, self._after, _ROWS_A_QUERY)).fetchall()
+            rows = connection.execute(self._parts, (session, self._after, _ROWS_AT_ONCE)).fetchall()
             page.add(rows)
             left -= len(rows)
-            if len(rows) < _ROWS_A_QUERY:
+            if len(rows) < _ROWS_AT_ONCE:
                 found.append(page.told(self._tables))
                 del self._pages[session]
                 self._waiting.pop()

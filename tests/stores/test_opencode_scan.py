@@ -76,8 +76,7 @@ def test_every_recording(shared: Path) -> None:
 
 
 def test_a_large_session_comes_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opencode_scan, "_ROWS_A_QUERY", 3)
-    monkeypatch.setattr(opencode_scan, "_ROWS_AT_ONCE", 5)
+    monkeypatch.setattr(opencode_scan, "_ROWS_AT_ONCE", 3)
     assert compare(RECORDED[0])
 
 

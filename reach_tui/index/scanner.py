@@ -173,11 +173,13 @@ class State:
 
     def note(self) -> None:
         """Every doubt is settled: note what the store was like."""
-        if self.seen is None:
-            return
         known = self.index.known()
         states = {name: one.state for name, one in known.items() if one.fresh}
         missing = [name for name in self.sessions if name not in states]
+        if self.seen is None:
+            if not missing:
+                self.index.completed()
+            return
         whole = self.whole.advanced()
         if whole is None and len(missing) <= len(states):  # children that no report counts; else it is not worth it
             states.update(row_states(self.reader, missing))

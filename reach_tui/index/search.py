@@ -13,7 +13,7 @@ from reach_tui.index.scanner import chunks
 from reach_tui.index.schema import IndexBroken
 from reach_tui.index.store import Index
 from reach_tui.index.text import Words, full_text_query
-from reach_tui.index.words import candidates, ready_sessions
+from reach_tui.index.words import candidates, ready_sessions, unready_sessions
 from reach_tui.model import Glance, ToolCall, Verdict
 from reach_tui.stores.reader import Reader, Scanned
 
@@ -91,38 +91,42 @@ class _Search:
     def hits(self) -> Iterator[Hit]:
         if not self.words.words:
             return
-        ids = [session.id for session in self.reader.sessions()]
         asked = full_text_query(self.words.words)
-        left = ids
+        left: Collection[str] | None = None
         if asked is not None and index_path(self.reader).exists():
             try:
                 with Index.opened(self.reader, self.engine.version) as index:
-                    ready = self._ready(index)
-                    left = [name for name in ids if name not in ready]
+                    left, answers = self._left(index)
                     if len(left) <= _FEW:
                         yield from self._stream(left)
-                        left = []
-                    yield from self._indexed(index, asked, ready)
+                        left = ()
+                    yield from self._indexed(index, asked, answers)
                 if self.query.whole:
-                    left = ids
+                    left = None
             except IndexBroken:
-                left = ids
-        yield from self._stream(left)
+                left = None
+        yield from self._stream(self._listed() if left is None else left)
 
-    def _ready(self, index: Index) -> set[str]:
-        """The sessions for which the index can answer."""
+    def _listed(self) -> list[str]:
+        return [session.id for session in self.reader.sessions()]
+
+    def _left(self, index: Index) -> tuple[Collection[str], Callable[[str], bool]]:
+        """The sessions that must be read, and whether the index can answer for one."""
         with index.guarded():
             complete, mark = index.meta("complete"), index.meta("mark")
+        if complete is not None and complete == fingerprint(self.reader):  # it knows every session: none is listed
+            left = unready_sessions(index)
+            return left, lambda name: name not in left
         ready = ready_sessions(index)
-        if ready and complete != fingerprint(self.reader):
+        if ready:
             changed = look(self.reader, mark).changed
-            return set() if changed is None else ready - changed
-        return ready
+            ready = set() if changed is None else ready - changed
+        return [name for name in self._listed() if name not in ready], ready.__contains__
 
-    def _indexed(self, index: Index, asked: str, ready: set[str]) -> Iterator[Hit]:
+    def _indexed(self, index: Index, asked: str, answers: Callable[[str], bool]) -> Iterator[Hit]:
         tools = {part for name in self.query.tools for part in (name, *name.split("→"))}
         for found in candidates(index, asked, tools, self.query.failed):
-            wanted = {name: keys for name, keys in found.items() if name in ready}
+            wanted = {name: keys for name, keys in found.items() if answers(name)}
             if wanted:
                 yield from self._among(self.reader.calls(list(wanted)), wanted)
 

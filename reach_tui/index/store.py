@@ -231,6 +231,12 @@ class Index:
                 else:
                     self.set_meta(key, value)
 
+    def completed(self) -> None:
+        """What was noted last as fresh is every session by now, in a store that has not changed since."""
+        with self.guarded(), self.writing():
+            if (fingerprint := self.meta("checked")) is not None:
+                self.set_meta("complete", fingerprint)
+
     # Sessions
 
     def known(self) -> Mapping[str, Known]:

@@ -147,6 +147,16 @@ def ready_sessions(index: Index) -> set[str]:
         return {row[0] for row in index.connection.execute(query, (index.floor,))}
 
 
+def unready_sessions(index: Index) -> set[str]:
+    """All the others that the index knows."""
+    query = (
+        "SELECT s.id FROM session s LEFT JOIN worded w ON w.no = s.no "
+        f"WHERE NOT coalesce({FRESH} AND w.as_of >= s.fresh_as_of, 0)"
+    )
+    with index.guarded():
+        return {row[0] for row in index.connection.execute(query, (index.floor,))}
+
+
 def candidates(
     index: Index, query: str, tools: Collection[str] = (), failed: bool = False
 ) -> Iterator[dict[str, set[str]]]:

@@ -20,8 +20,10 @@ from reach_tui.base.paths import cache_dir
 from reach_tui.detect.engine import default_engine
 from reach_tui.index import figures, scanner, totals
 from reach_tui.index.digest import encode_page
-from reach_tui.index.freshness import row_states
+from reach_tui.index.freshness import fingerprint, row_states
 from reach_tui.index.places import index_path
+from reach_tui.index.scanner import scan
+from reach_tui.index.store import Index
 from reach_tui.index.totals import counted, tallied
 from reach_tui.model import Session
 from reach_tui.native.writer import NativeWriter
@@ -313,3 +315,22 @@ def test_rows_edited_in_place_move_the_sum_over_all_rows(tmp_path: Path, monkeyp
     before = expected(path)
     assert summed(aged(path)) == before
     assert len(asked) >= sessions
+
+
+def test_a_count_after_a_report_knows_every_session(tmp_path: Path) -> None:
+    """The report left the children out; once they are counted too, the index answers without listing sessions."""
+    path = aged(Path(shutil.copy(DATA / "kilo" / "kilo-7.7.9.db", tmp_path / "kilo.db")))
+    reader, engine = reader_of(path), default_engine()
+    own = [session for session in reader.sessions() if session.parent_id is None]
+
+    def complete() -> str | None:
+        with Index.opened(reader, engine.version) as index:
+            return index.meta("complete")
+
+    running = tallied(reader, engine, lambda: list(reader.sessions()), lambda session: session in own)
+    for _ in running:
+        pass
+    assert len(own) < len(list(reader.sessions()))
+    assert complete() is None
+    assert len(list(scan(reader, engine))) >= len(own)
+    assert complete() == fingerprint(reader)

@@ -134,7 +134,7 @@ def replay(bench: Bench) -> float:
 
 GUARDS: dict[str, Guard] = {
     "verdicts": Guard(verdicts, 7.0, "all verdicts, times the bare reading of the rows"),
-    "report": Guard(report, 12.0, "the whole report without an index, times the bare reading of the rows"),
+    "report": Guard(report, 10.0, "the whole report without an index, times the bare reading of the rows"),
     "step": Guard(step, 4.0, "a step with the inspector, times a key on a one-widget program"),
     "replay": Guard(replay, 0.03, "a replay under another threshold, as a share of reading the sessions for it"),
     "paging": Guard(paging, 2.5, "a page in the list of all calls, times a key on a one-widget program"),

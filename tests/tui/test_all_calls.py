@@ -41,7 +41,7 @@ def test_every_row_has_its_place(sizes: list[int | None]) -> None:
 async def test_all_calls_are_listed_and_open_at_their_step(tmp_path: Path) -> None:
     shop = Path(shutil.copy(SAMPLES / "reach" / "shop.db", tmp_path / "shop.db"))
     async with running([shop]) as (app, pilot):
-        total = sessions_of(app).total
+        total = sessions_of(app).counting.total
         await pilot.press("c")
         await until(lambda: isinstance(app.screen, AllCallsScreen))
         screen = app.screen
@@ -63,7 +63,7 @@ async def test_all_calls_are_listed_and_open_at_their_step(tmp_path: Path) -> No
 async def test_views_count_failed_and_hidden_calls(tmp_path: Path) -> None:
     shop = Path(shutil.copy(SAMPLES / "reach" / "shop.db", tmp_path / "shop.db"))
     async with running([shop]) as (app, pilot):
-        total = sessions_of(app).total
+        total = sessions_of(app).counting.total
         await pilot.press("c")
         await until(lambda: isinstance(app.screen, AllCallsScreen))
         screen = app.screen

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from reach_tui.model import Counts
+from reach_tui.tui.counting import Counting
 from reach_tui.tui.glyphs import UNICODE
 from reach_tui.tui.lines import plain
 from reach_tui.tui.overview import Overview, Progress, State, seconds_left, top_lines
@@ -98,7 +99,7 @@ async def test_rows_stay_while_the_person_moves(tmp_path: Path) -> None:
         assert [key for key, _ in screen.session_list.rows] == before
         await until(lambda: screen.session_list.rows[0][0] == before[-1])  # and a second later it is the first
         assert screen.session_list.rows[screen.session_list.cursor][0] == chosen
-        assert screen.total.hidden == sum(
+        assert screen.counting.total.hidden == sum(
             one.judged.counts.counts.hidden for one in screen.entries.values() if one.judged.counts
         )
 
@@ -183,3 +184,30 @@ def test_the_head_says_how_far_it_is(state: State, words: str) -> None:
     if state is State.SCANNING:
         assert text.rstrip().endswith("71% 4 s")
     assert seconds_left(240) == "4 min"
+
+
+def test_counts_that_change_are_not_added_twice() -> None:
+    counting = Counting()
+    before = SessionCounts("a", Counts(calls=10, failed=2, hidden=1))
+    after = SessionCounts("a", Counts(calls=12, failed=2))
+    counting.exchange(None, before)
+    counting.exchange(None, SessionCounts("b", Counts(calls=5, hidden=5)))
+    assert (counting.sessions, counting.total, counting.hiding) == (2, Counts(calls=15, failed=2, hidden=6), 2)
+    counting.exchange(before, after)
+    assert (counting.sessions, counting.total, counting.hiding) == (2, Counts(calls=17, failed=2, hidden=5), 1)
+    counting.exchange(after, None)
+    assert (counting.sessions, counting.total, counting.hiding) == (1, Counts(calls=5, hidden=5), 1)
+
+
+def test_the_rate_is_that_of_the_last_seconds() -> None:
+    counting = Counting()
+    counting.start(100.0)
+    counting.exchange(None, SessionCounts("a", Counts(calls=1_000)))
+    counting.mark(100.2)
+    assert counting.progress(State.SCANNING, 11).rate is None  # too soon to say
+    counting.mark(101.0)
+    assert counting.progress(State.SCANNING, 11) == Progress(State.SCANNING, 1, 11, 1_000.0, 10.0)
+    assert counting.progress(State.PAUSED, 11) == Progress(State.PAUSED, 1, 11)
+    counting.exchange(None, SessionCounts("b", Counts(calls=20)))
+    counting.mark(110.0)
+    assert counting.progress(State.SCANNING, 11).rate == pytest.approx(20 / 9)

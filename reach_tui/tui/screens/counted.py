@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -14,8 +13,9 @@ from textual.message import Message
 from textual.worker import Worker, get_current_worker
 
 from reach_tui.base.errors import ReachError
-from reach_tui.model import Counts, Session
+from reach_tui.model import Session
 from reach_tui.tui.collector import Collector
+from reach_tui.tui.counting import Counting
 from reach_tui.tui.live import StoreChanged
 from reach_tui.tui.overview import Progress, State
 from reach_tui.tui.screens.base import ListScreen
@@ -25,7 +25,7 @@ from reach_tui.workspace.opening import Listed as Listing
 from reach_tui.workspace.scan import ScanProcess
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from reach_tui.workspace.badges import Badges
 
@@ -35,7 +35,6 @@ _BADGES_FIRST = 0.5
 """Seconds that reading on waits for the counts of the first screenful: both would compete."""
 _WARM_UP_AFTER = 0.2
 _NEWS_AFTER = 3.0  # seconds after which indexing is worth a word
-_RATE_SECONDS = 4.0  # what the rate is taken over
 
 
 class CountedSessions(ListScreen):
@@ -85,12 +84,7 @@ class CountedSessions(ListScreen):
         """True once every session has been counted."""
         self.listed = False
         self.state = State.READING
-        self.total = Counts()
-        self.hiding = 0
-        """Sessions that hide errors."""
-        self._counted = 0
-        self._marks: deque[tuple[float, int, int]] = deque(maxlen=64)
-        """Times with the sessions and calls counted by then."""
+        self.counting = Counting()
         self._labelled: dict[Key, int] = {}
         self._stale: set[Key] = set()
         self._recounting = self._loading = False
@@ -167,14 +161,9 @@ class CountedSessions(ListScreen):
 
     @work(thread=True, group="badges", description="badges", exit_on_error=False)
     def _take_badges(self, badges: Badges) -> None:
-        batch: list[SessionCounts] = []
-        sent = time.monotonic()
-        for sums in badges:
-            batch.append(sums)
-            if time.monotonic() - sent > _BATCH_SECONDS:  # a huge session keeps the others back
-                self.post_message(self.Counted(0, batch))
-                batch, sent = [], time.monotonic()
-        self.post_message(self.Counted(0, batch, first=True))
+        for batch in _in_batches(badges):  # a huge session keeps the others back
+            self.post_message(self.Counted(0, batch))
+        self.post_message(self.Counted(0, [], first=True))
 
     @work(thread=True, group="warm-up", description="warm-up", exit_on_error=False)
     def _warm_up(self) -> None:
@@ -207,14 +196,7 @@ class CountedSessions(ListScreen):
 
     def _count_source(self, number: int, source: Source, worker: Worker[object]) -> None:
         scan = self._process(source, worker)
-        batch: list[SessionCounts] = []
-        sent = time.monotonic()
-        for sums in scan:
-            batch.append(sums)
-            if time.monotonic() - sent > _BATCH_SECONDS:
-                self.post_message(self.Counted(number, batch))
-                batch, sent = [], time.monotonic()
-        if batch:
+        for batch in _in_batches(scan):
             self.post_message(self.Counted(number, batch))
         if scan.error is not None:
             self.post_message(self.Failed(ReachError(f"counting stopped: {scan.error}")))
@@ -267,11 +249,8 @@ class CountedSessions(ListScreen):
             entry = self.entries.get((message.number, sums.session_id))
             if entry is not None:
                 self.take(entry, entry.judged.session, sums)
-        self._collector.counted(self._counted)
-        now = time.monotonic()
-        self._marks.append((now, self._counted, self.total.calls))
-        while len(self._marks) > 2 and now - self._marks[0][0] > _RATE_SECONDS:
-            self._marks.popleft()
+        self._collector.counted(self.counting.sessions)
+        self.counting.mark(time.monotonic())
         if message.first:
             self.all_changed()
             self.call_after_refresh(self._load_rest)
@@ -280,12 +259,7 @@ class CountedSessions(ListScreen):
 
     def take(self, entry: Entry, session: Session, sums: SessionCounts | None) -> None:
         """A session's sums; the totals follow."""
-        old = entry.judged.counts
-        self._counted += (sums is not None) - (old is not None)
-        for one, sign in ((sums, 1), (old, -1)):
-            if one is not None:
-                self.total = _added(self.total, one.counts, sign)
-                self.hiding += sign * (one.counts.hidden > 0)
+        self.counting.exchange(entry.judged.counts, sums)
         self.session_tree.put(entry, JudgedSession(session, sums, entry.judged.labelled))
 
     @on(Scanned)
@@ -325,20 +299,13 @@ class CountedSessions(ListScreen):
     def go_on(self) -> None:
         """Count, or go on counting."""
         self.state = State.INDEXING if self.filled else State.SCANNING
-        self._marks.clear()
-        self._marks.append((time.monotonic(), self._counted, self.total.calls))
+        self.counting.start(time.monotonic())
         self._count()
 
     @property
     def progress(self) -> Progress:
         """How far counting is."""
-        rate = left = None
-        if self.state is State.SCANNING and len(self._marks) > 1:
-            (first, counted, calls), (last, counted_now, calls_now) = self._marks[0], self._marks[-1]
-            if last - first > 0.3 and counted_now > counted:
-                rate = (calls_now - calls) / (last - first)
-                left = (len(self.entries) - counted_now) * (last - first) / (counted_now - counted)
-        return Progress(self.state, self._counted, len(self.entries), rate, left)
+        return self.counting.progress(self.state, len(self.entries))
 
     # Live follow
 
@@ -416,14 +383,14 @@ class CountedSessions(ListScreen):
         return [entry for entry in listed if entry.judged.labelled != found.get(entry.key, 0)]
 
 
-def _added(total: Counts, one: Counts, sign: int) -> Counts:
-    return Counts(
-        total.turns + sign * one.turns,
-        total.calls + sign * one.calls,
-        total.flagged + sign * one.flagged,
-        total.failed + sign * one.failed,
-        total.hidden + sign * one.hidden,
-        total.soft + sign * one.soft,
-        total.unfinished + sign * one.unfinished,
-        total.unreadable + sign * one.unreadable,
-    )
+def _in_batches(sums: Iterable[SessionCounts]) -> Iterator[list[SessionCounts]]:
+    """What has come, a few times a second."""
+    batch: list[SessionCounts] = []
+    sent = time.monotonic()
+    for one in sums:
+        batch.append(one)
+        if time.monotonic() - sent > _BATCH_SECONDS:
+            yield batch
+            batch, sent = [], time.monotonic()
+    if batch:
+        yield batch

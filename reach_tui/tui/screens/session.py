@@ -20,10 +20,11 @@ from reach_tui.tui.labelling import Labelling, Outcome
 from reach_tui.tui.lines import Line, spread
 from reach_tui.tui.panels import Style
 from reach_tui.tui.panels import inspect as panel_lines
-from reach_tui.tui.rows import search_text, short_project, span_of, title_of, when
+from reach_tui.tui.rows import search_text, title_of
 from reach_tui.tui.screens.diagnosed import DiagnosedSession, place_of
 from reach_tui.tui.screens.followed import FollowedSession
 from reach_tui.tui.screens.label_commands import LabelCommands
+from reach_tui.tui.session_title import facts_line, failures_line
 from reach_tui.tui.widgets.line_view import Bar, LineList, LinesView
 from reach_tui.tui.widgets.step_list import StepList
 from reach_tui.workspace import JudgedCall, JudgedSession, JudgedStep, Source
@@ -374,29 +375,10 @@ class SessionScreen(LabelCommands, DiagnosedSession):
         self.refresh_bars()
 
     def _top(self, width: int) -> list[Line]:
-        glyphs, session = self.reach.glyphs, self.judged.session
-        failed = [one.judged for one in self.step_list.steps if one.judged is not None and one.judged.verdict.failed]
-        hidden = sum(one.hidden for one in failed)
-        calls = sum(one.judged is not None for one in self.step_list.steps)
-        right: Line = [
-            (f"{glyphs.hidden} {hidden} hidden", "hidden" if hidden else "dim"),
-            (f"  {glyphs.flagged} {len(failed) - hidden} flagged", "flagged" if len(failed) > hidden else "dim"),
-            (f"  of {calls:,} calls{'' if self.loaded else ' …'} ", "dim"),
-            *([(f"{glyphs.dot} live ", "good")] if self.reach.following else []),
-        ]
-        facts = [
-            short_project(session.project),
-            session.model or "",
-            when(session.started_at, self.reach.now()),
-        ]
-        if session.started_at is not None and session.ended_at is not None:
-            facts.append(span_of(max(0, session.ended_at - session.started_at)))
-        facts += [self.source.name] if self._several else []
-        facts += session.notes
-        left: Line = [
-            (f" {title_of(self.judged)}", "title"),
-            (f" · {' · '.join(fact for fact in facts if fact)}", "dim"),
-        ]
+        store = self.source.name if self._several else ""
+        left = facts_line(self.title_line, self.judged.session, store, self.reach.now())
+        steps, live = self.step_list.steps, self.reach.following
+        right = failures_line(steps, self.reach.glyphs, loaded=self.loaded, live=live)
         return [spread(left, right, width), self.rule_line(width)]
 
     @property

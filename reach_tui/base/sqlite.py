@@ -40,6 +40,7 @@ from reach_tui.base.sqlite_access import (
     real_path,
     stamp,
     wal_grows,
+    written_lately,
 )
 from reach_tui.base.text import scrub_surrogates
 
@@ -64,6 +65,7 @@ __all__ = [
     "text_of",
     "translate",
     "writing_once",
+    "written_lately",
 ]
 
 BUSY_SECONDS = 3.0

@@ -13,6 +13,7 @@ import stat
 import struct
 import sys
 import threading
+import time
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -182,6 +183,14 @@ def wal_bytes(path: Path) -> int:
         return os.stat(f"{path}-wal").st_size
     except (OSError, ValueError):
         return 0
+
+
+def written_lately(path: Path, seconds: float) -> bool:
+    """True if something was written to the database's `-wal` within so many seconds."""
+    try:
+        return time.time() - os.stat(f"{path}-wal").st_mtime < seconds
+    except (OSError, ValueError):
+        return False
 
 
 def wal_grows(path: Path, real: str) -> bool:

@@ -22,7 +22,7 @@ from typing import IO, TYPE_CHECKING, Self
 import msgspec
 
 from reach_tui.base.errors import ReachError, StoreError
-from reach_tui.base.sqlite import Access, access_of
+from reach_tui.base.sqlite import Access, access_of, written_lately
 from reach_tui.detect.engine import Engine
 from reach_tui.detect.rules import RuleSet
 from reach_tui.index.digest import Digest, Judge
@@ -42,6 +42,7 @@ MOST = 4
 """Workers at most; each reads and judges, about 70 MB."""
 _MEMORY = 1 << 30  # bytes of address space: a worker that wants more ends, and its sessions are judged here
 _PIECES, _PIECE = 8, 16  # at least so many for each worker from one request; at most so many sessions
+_LIVE_SECONDS = 1.0  # a store written to so lately has a live writer
 _LENGTH = 4  # bytes before each message
 _ROOT = Path(__file__).resolve().parents[2]
 _START = "import sys; sys.path.append(sys.argv.pop()); from reach_tui.index.workers import main; sys.exit(main())"
@@ -104,7 +105,7 @@ class Workers:
         while left and self._alone > 0:
             yield from self._here(reader, engine, list(islice(left.values(), CHUNK)), left)
         if len(left) > 1:
-            for one in self._spread(self._started(reader, engine), list(left.values())):
+            for one in self._spread(self._started(reader, engine), list(left.values()), reader.path):
                 del left[one.session_id]
                 yield one
         yield from self._here(reader, engine, list(left.values()), left)
@@ -139,7 +140,7 @@ class Workers:
             return False
 
     @staticmethod
-    def _spread(workers: Sequence[_Worker], sessions: Sequence[Session]) -> Iterator[Digest]:
+    def _spread(workers: Sequence[_Worker], sessions: Sequence[Session], path: Path) -> Iterator[Digest]:
         """What the workers make of the sessions; some are missing if a worker failed."""
         if not workers:
             return
@@ -148,8 +149,9 @@ class Workers:
         size = max(1, min(_PIECE, len(sessions) // (len(workers) * _PIECES)))
         pieces = deque(sessions[start : start + size] for start in range(0, len(sessions), size))
         out: queue.SimpleQueue[Digest | None] = queue.SimpleQueue()
+        turns = Turns(path)
         for worker in workers:
-            threading.Thread(target=worker.work, args=(pieces, out), daemon=True).start()
+            threading.Thread(target=worker.work, args=(pieces, out, turns), daemon=True).start()
         try:
             busy = len(workers)
             while busy:
@@ -159,6 +161,27 @@ class Workers:
                     yield one
         finally:
             pieces.clear()
+
+
+class Turns:
+    """Workers take turns while the store is written to.
+
+    More processes than cores would mean that one is put aside in the middle of a read, and a read that lasts keeps the
+    writer from beginning its log anew.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._turn = threading.Lock()
+
+    @contextlib.contextmanager
+    def taken(self) -> Iterator[None]:
+        """While a worker has a piece."""
+        if written_lately(self._path, _LIVE_SECONDS):
+            with self._turn:
+                yield
+        else:
+            yield
 
 
 class _Worker:
@@ -177,14 +200,15 @@ class _Worker:
         self.alive = True
         self._send(hello)
 
-    def work(self, pieces: deque[Sequence[Session]], out: queue.SimpleQueue[Digest | None]) -> None:
+    def work(self, pieces: deque[Sequence[Session]], out: queue.SimpleQueue[Digest | None], turns: Turns) -> None:
         """Give the worker piece by piece and pass on its answers; None at the end. Runs in a thread of its own."""
         try:
             with self._lock:
                 while self.alive and pieces:
-                    self._send(msgspec.msgpack.encode(pieces.popleft()))
-                    for one in self._answers():
-                        out.put(one)
+                    with turns.taken():
+                        self._send(msgspec.msgpack.encode(pieces.popleft()))
+                        for one in self._answers():
+                            out.put(one)
         except IndexError:  # another worker took the last piece
             pass
         except _FAULTS:

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +18,7 @@ from reach_tui.detect.engine import Engine
 from reach_tui.index.digest import Digest
 from reach_tui.index.freshness import rows_of
 from reach_tui.index.scanner import stated
-from reach_tui.index.workers import Workers
+from reach_tui.index.workers import Turns, Workers
 from reach_tui.model import Session
 from reach_tui.stores.catalog import open_store
 from reach_tui.stores.reader import Reader
@@ -69,6 +70,32 @@ def test_the_same_as_alone(reader: Reader) -> None:
         assert ask(workers, reader, sessions[:7]) == {one.id: alone[one.id] for one in sessions[:7]}
         assert workers.processes == running
     wait_for_end(running)
+
+
+@pytest.mark.parametrize(("age", "together"), [(-60, 1), (60, 2)])
+def test_turns_are_taken_while_the_store_is_written_to(tmp_path: Path, age: float, together: int) -> None:
+    """A worker that is put aside in the middle of a read would keep the writer from beginning its log anew."""
+    wal = tmp_path / "opencode.db-wal"
+    wal.touch()
+    os.utime(wal, (time.time() - age,) * 2)
+    turns = Turns(tmp_path / "opencode.db")
+    inside, go_on = threading.Semaphore(0), threading.Event()
+
+    def work() -> None:
+        with turns.taken():
+            inside.release()
+            assert go_on.wait(20)
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    assert inside.acquire(timeout=20)
+    assert inside.acquire(timeout=20 if together == 2 else 0.1) is (together == 2)
+    go_on.set()
+    assert together == 2 or inside.acquire(timeout=20)  # the other one's turn
+    for thread in threads:
+        thread.join(20)
+        assert not thread.is_alive()
 
 
 def test_small_stores_and_first_calls_start_none(reader: Reader) -> None:
@@ -134,7 +161,7 @@ PARENT = """
 import sys, time
 from pathlib import Path
 from reach_tui.detect import default_engine
-from reach_tui.index.workers import Workers
+from reach_tui.index.workers import Turns, Workers
 from reach_tui.stores.catalog import open_store
 reader = open_store(Path(sys.argv[1])).reader
 sessions = list(reader.sessions())

@@ -89,8 +89,12 @@ def _emit_table(records: Iterator[Record], columns: Sequence[Column], headed: bo
     from rich.table import Table
     from rich.text import Text
 
+    class Quiet(Console):
+        def on_broken_pipe(self) -> None:  # Rich would leave with 1, which here means that a check did not hold
+            raise BrokenPipeError
+
     plain = False if os.environ.get("NO_COLOR") else None  # no escape at all, not even bold
-    console = Console(width=terminal_width(), markup=False, emoji=False, highlight=False, force_terminal=plain)
+    console = Quiet(width=terminal_width(), markup=False, emoji=False, highlight=False, force_terminal=plain)
     widths = _share(columns, console.width)
     count = 0
     while batch := list(islice(records, _BATCH)):

@@ -75,6 +75,9 @@ def report(
         from reach_tui.workspace.reporting import Selection
 
     selection = Selection(scope, tools, since, until)
+    named = persons_registry(registry)  # a wrong folder is said, also where nothing is inferred
+    if named is not None and not inferred:
+        say("--registry changes nothing without --inferred")
     before, code = (None, 0) if other is None else _before(other, selection)
     if other is not None and before is None:
         return BAD_INPUT
@@ -83,8 +86,10 @@ def report(
         return BAD_INPUT
     answer = collector.report()
     if inferred:
-        answer = replace(answer, inferred=_inferred(traces, selection, persons_registry(registry)))
+        answer = replace(answer, inferred=_inferred(traces, selection, named))
     code = max(code, traces.exit_code())
+    if not answer.total.calls and not code:
+        say(_nothing(selection))
     comparison = None if before is None else _compared(before, answer)
     text = _render(answer, comparison, form)
     if output is None:
@@ -95,6 +100,14 @@ def report(
         write_export(text, output, traces.sources)
         say(f"{output}: written, {len(text.encode('utf-8', 'replace')):,} bytes")
     return code
+
+
+def _nothing(selection: Selection) -> str:
+    """Why there is nothing to count: a misspelt tool looks like one that never fails."""
+    asked = [f"of {' or '.join(selection.tools)}"] if selection.tools else []
+    if selection.since is not None or selection.until is not None:
+        asked.append("in sessions begun in that time")
+    return f"no calls {' '.join(asked) or 'in it'}: nothing was counted"
 
 
 def _collect(paths: tuple[Path, ...], selection: Selection) -> tuple[Traces, Collector]:

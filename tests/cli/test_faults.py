@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from reach_tui.model import Result, Session, ToolCall
+from reach_tui.native.writer import NativeWriter
 from tests.cli.conftest import Run, write
 
 COMMANDS = [
@@ -189,6 +191,23 @@ def test_a_reader_that_goes_away_is_no_fault(tmp_path: Path) -> None:
             running.stdout.close()
             assert running.stderr.read() == b""
             assert running.wait(30) == 0
+
+
+def test_a_reader_of_a_table_that_goes_away_is_no_fault(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with NativeWriter(path) as writer:  # more rows than a pipe holds
+        writer.add_session(Session("reach", "ses_1"))
+        for number in range(1_200):
+            writer.add_call(ToolCall(f"ses_1/c{number}", f"id{number}", "ses_1", "read", {}, result=Result("x", 1)))
+    with subprocess.Popen(
+        [sys.executable, "-m", "reach_tui", "calls", str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.read(100)
+        running.stdout.close()
+        assert running.stderr.read() == b""
+        assert running.wait(30) == 0
 
 
 def test_a_full_disk_is_one_line(trace: Path) -> None:

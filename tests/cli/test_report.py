@@ -42,6 +42,24 @@ def test_only_one_tool(reach: Run, trace: Path) -> None:
     assert [row["tool"] for row in answer["tools"]] == ["edit"]
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--tool", "edti"], "no calls of edti: nothing was counted"),
+        (["--until", "2020-01-01"], "no calls in sessions begun in that time: nothing was counted"),
+    ],
+)
+def test_a_report_on_nothing_says_so(reach: Run, trace: Path, options: list[str], said: str) -> None:
+    ran = reach("report", trace, *options)
+    assert (ran.code, ran.err) == (0, f"reach-tui: {said}\n")
+
+
+def test_a_registry_without_inferring_is_said(reach: Run, trace: Path, tmp_path: Path) -> None:
+    assert "--registry changes nothing" in reach("report", trace, "--registry", "shop").err
+    gone = reach("report", trace, "--registry", tmp_path / "gone")
+    assert (gone.code, gone.out) == (2, "")
+
+
 def test_copies_count_once(reach: Run, tmp_path: Path) -> None:
     from reach_tui.model import Session
     from reach_tui.native.writer import NativeWriter

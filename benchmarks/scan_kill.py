@@ -60,7 +60,7 @@ def digest(store: Path, cache: Path) -> tuple[str, int, int, str]:
     """A hash of all calls and figures, the number of calls, of those with a common word, and SQLite's own check."""
     with Index.opened(open_source(store).reader, detectors().engine.version) as index:
         rows = sorted((row.session_id, row.key, repr(row.kind)) for row in index.calls())
-        hits = sum(len(keys) for found in candidates(index, "error") for keys in found.values())
+        hits = len({(name, key) for found, *_ in candidates(index, ["error"]) for name in found for key in found[name]})
     with closing(sqlite3.connect(index_of(cache))) as connection:
         figures = connection.execute("SELECT id, mark FROM session ORDER BY id").fetchall()
         check = connection.execute("PRAGMA integrity_check").fetchone()[0]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from reach_tui.index.digest import Judge
 from reach_tui.index.freshness import fingerprint, look
 from reach_tui.index.places import index_path
-from reach_tui.index.scanner import chunks
 from reach_tui.index.schema import IndexBroken
 from reach_tui.index.store import Index
 from reach_tui.index.text import Words, full_text_query
@@ -17,7 +16,7 @@ from reach_tui.index.words import candidates, ready_sessions, unready_sessions
 from reach_tui.model import Glance, ToolCall, Verdict
 from reach_tui.stores.reader import Reader, Scanned
 
-_FEW = 50  # sessions read before the index is asked: the newest ones, which no scan has seen yet
+_FEW = 50  # sessions read before the index is asked: the newest ones, which no scan has seen yet; and at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,7 @@ class Query:
 
 
 Watch = Callable[[int, int], None]
-"""Told how many sessions were read, and how many have to be; what it raises ends the search."""
+"""Told how many sessions were looked at, and how many are to be; what it raises ends the search."""
 
 
 def search(
@@ -69,8 +68,8 @@ def search(
 ) -> Iterator[Hit]:
     """The calls that hold all words, about newest session first, as they are found. Raises `StoreError`.
 
-    No words find nothing. Operators and quotes are text like any other. `watch` is asked between the sessions that
-    must be read, which are none where the index knows all.
+    No words find nothing. Operators and quotes are text like any other. `watch` is asked before some sessions are
+    read: all of them, or those where the index finds what may be a hit.
     """
     yield from islice(_Search(reader, engine, query, watch or _unwatched).hits(), limit)
 
@@ -86,21 +85,22 @@ class _Search:
         self.query = query
         self.words = Words(query.words)
         self.told: set[str] = set()
+        self.doubtful = False
+        """True while most of what the index finds is no hit: a phrase's words may stand there with signs between."""
         self.watch = watch
 
     def hits(self) -> Iterator[Hit]:
         if not self.words.words:
             return
-        asked = full_text_query(self.words.words)
         left: Collection[str] | None = None
-        if asked is not None and index_path(self.reader).exists():
+        if full_text_query(self.words.words) is not None and index_path(self.reader).exists():
             try:
                 with Index.opened(self.reader, self.engine.version) as index:
                     left, answers = self._left(index)
                     if len(left) <= _FEW:
                         yield from self._stream(left)
                         left = ()
-                    yield from self._indexed(index, asked, answers)
+                    yield from self._indexed(index, answers)
                 if self.query.whole:
                     left = None
             except IndexBroken:
@@ -123,38 +123,37 @@ class _Search:
             ready = set() if changed is None else ready - changed
         return [name for name in self._listed() if name not in ready], ready.__contains__
 
-    def _indexed(self, index: Index, asked: str, answers: Callable[[str], bool]) -> Iterator[Hit]:
+    def _indexed(self, index: Index, answers: Callable[[str], bool]) -> Iterator[Hit]:
         tools = {part for name in self.query.tools for part in (name, *name.split("→"))}
-        for found in candidates(index, asked, tools, self.query.failed):
+        for found, read, of in candidates(index, self.words.words, tools, self.query.failed):
             wanted = {name: keys for name, keys in found.items() if answers(name)}
-            if wanted:
-                yield from self._among(self.reader.calls(list(wanted)), wanted)
+            for chunk in _more_and_more(wanted):
+                self.watch(read, of)
+                before = len(self.told)
+                yield from self._among(chunk, wanted)
+                self.doubtful = 2 * (len(self.told) - before) < sum(len(wanted[name]) for name in chunk)
 
     def _stream(self, names: Collection[str]) -> Iterator[Hit]:
-        read, of = 0, len(names)
-        if not isinstance(self.reader, Scanned):
-            for chunk in chunks(names):
-                self.watch(read, of)
-                yield from self._among(self.reader.calls(chunk), None)
-                read += len(chunk)
+        read = 0
+        for chunk in _more_and_more(names):
+            self.watch(read, len(names))
+            yield from self._among(chunk, None)
+            read += len(chunk)
+
+    def _among(self, names: Sequence[str], wanted: Mapping[str, set[str]] | None) -> Iterator[Hit]:
+        """The hits of some sessions, of their `wanted` calls or of all."""
+        if isinstance(self.reader, Scanned) and (
+            wanted is None or self.doubtful
+        ):  # the faster way to see that it is none
+            holding: dict[str, set[str]] = {}
+            for one in self.reader.scan(names):
+                calls = [call for call in one.calls if wanted is None or call.key in wanted[one.session_id]]
+                if keys := {call.key for call in calls if self._wants(call) and self.words.place(call)}:
+                    holding[one.session_id] = keys
+            names, wanted = [name for name in names if name in holding], holding
+        if not names:
             return
-        for chunk in chunks(names):
-            found: dict[str, set[str]] = {}
-            for one in self.reader.scan(chunk):
-                self.watch(min(read, of), of)
-                read += 1
-                keys = {call.key for call in one.calls if self._wants(call) and self.words.place(call)}
-                found[one.session_id] = keys
-            wanted = {name: keys for name, keys in found.items() if keys}
-            if wanted:
-                yield from self._among(self.reader.calls([name for name in chunk if name in wanted]), wanted)
-
-    def _wants(self, call: Glance) -> bool:
-        tools = self.query.tools
-        return call.key not in self.told and (not tools or bool(tools & {call.tool, call.target, call.shown_tool}))
-
-    def _among(self, calls: Iterable[ToolCall], wanted: dict[str, set[str]] | None) -> Iterator[Hit]:
-        for call in calls:
+        for call in self.reader.calls(names):
             if wanted is not None and call.key not in wanted.get(call.session_id, ()):
                 continue
             if not self._wants(call) or (place := self.words.place(call)) is None:
@@ -163,3 +162,15 @@ class _Search:
             if not self.query.failed or verdict.failed is True:
                 self.told.add(call.key)
                 yield Hit(call, verdict, *place)
+
+    def _wants(self, call: Glance) -> bool:
+        tools = self.query.tools
+        return call.key not in self.told and (not tools or bool(tools & {call.tool, call.target, call.shown_tool}))
+
+
+def _more_and_more(names: Iterable[str]) -> Iterator[list[str]]:
+    """Sessions as they are read at a time: one first, so that the first hit is soon there."""
+    waiting, size = iter(names), 1
+    while chunk := list(islice(waiting, size)):
+        yield chunk
+        size = min(2 * size, _FEW)

@@ -91,14 +91,18 @@ def folded(text: str) -> str:
     return _ACCENTS.sub("", unicodedata.normalize("NFD", text.casefold()))
 
 
-def full_text_query(words: Sequence[str]) -> str | None:
-    """An FTS5 query that matches at least all that hold these words; None if they give it nothing to look for."""
+def full_text_query(words: Sequence[str], *, to_the_end: bool = False) -> str | None:
+    """An FTS5 query that matches at least all that hold these words; None if they give it nothing to look for.
+
+    `to_the_end`: only where no word goes on after what was typed.
+    """
     phrases = []
     told = sorted((word for word in words if any(map(str.isalnum, word))), key=len, reverse=True)
     for word in told[:_PHRASES]:
         cut = word[:_LONGEST].replace("\0", " ")
         quoted = spaced(cut).replace('"', '""')
-        phrases.append(f'"{quoted}"' + ("*" if cut[-1].isalnum() and not _CJK.match(cut[-1]) else ""))
+        goes_on = not to_the_end and cut[-1].isalnum() and not _CJK.match(cut[-1])
+        phrases.append(f'"{quoted}"*' if goes_on else f'"{quoted}"')
     return " AND ".join(phrases) or None
 
 

@@ -17,7 +17,7 @@ import msgspec
 from reach_tui.index.digest import Judge, Page, short_key, whole_key
 from reach_tui.index.schema import IndexBroken
 from reach_tui.index.store import FRESH, Index
-from reach_tui.index.text import indexed_text, text_mark
+from reach_tui.index.text import full_text_query, indexed_text, text_mark
 from reach_tui.model import Glance
 from reach_tui.stores.reader import Reader, Scanned, told
 
@@ -158,21 +158,32 @@ def unready_sessions(index: Index) -> set[str]:
 
 
 def candidates(
-    index: Index, query: str, tools: Collection[str] = (), failed: bool = False
-) -> Iterator[dict[str, set[str]]]:
-    """Calls that may hold what an FTS5 query looks for, newest sessions first, as sets of keys by session.
+    index: Index, words: Sequence[str], tools: Collection[str] = (), failed: bool = False
+) -> Iterator[tuple[dict[str, set[str]], int, int]]:
+    """Calls that may hold the words, newest sessions first: sets of keys by session, about how far that is in sessions,
+    and how many there are.
 
-    `tools` and `failed` narrow by what the index knows. Raises `IndexBroken`, also for a query FTS5 refuses.
+    `tools` and `failed` narrow by what the index knows; the first may come again. Raises `IndexBroken`.
     """
+    if (query := full_text_query(words)) is None:
+        return
     found = _Found(index, frozenset(tools), failed)
     with index.guarded():
         first = int(index.meta("first") or 2**62)
+        last = max(1, min(first, index.next_number()))
+        of = int(index.connection.execute("SELECT count(*) FROM session").fetchone()[0])
     picked = (
         "SELECT rowid, (SELECT session FROM span WHERE first <= words.rowid ORDER BY first DESC LIMIT 1) FROM words "
         "WHERE words MATCH ? AND rowid"
     )
+    newer, older = f"{picked} > {first} ORDER BY rowid DESC", f"{picked} <= {first} ORDER BY rowid"
+    if (whole := full_text_query(words, to_the_end=True)) != query:
+        # for beginnings of words FTS5 puts together all rows of all such words before it gives one
+        with index.guarded():
+            rows = index.connection.execute(f"{older} LIMIT {_BATCH}", (whole,)).fetchall()
+        yield found.keys(rows), 0, of
     size = _BATCH
-    for sql in (f"{picked} > {first} ORDER BY rowid DESC", f"{picked} <= {first} ORDER BY rowid"):
+    for sql in (newer, older):
         with index.guarded():
             cursor = index.connection.execute(sql, (query,))
         while True:
@@ -181,7 +192,7 @@ def candidates(
             if not rows:
                 break
             size = min(2 * size, _LARGEST_BATCH)
-            yield found.keys(rows)
+            yield found.keys(rows), of * rows[-1][0] // last if sql is older else 0, of
 
 
 class _Found:

@@ -123,6 +123,38 @@ def test_the_index_is_what_answers(reader: Reader, monkeypatch: pytest.MonkeyPat
     assert hit.step == hit.call.step > 0
 
 
+def test_a_search_that_the_index_answers_tells_how_far_it_is_and_can_be_ended(reader: Reader) -> None:
+    """Its phrase may stand in a million calls with signs between the words: all of them are looked at in vain."""
+    build(reader)
+    told: list[tuple[int, int]] = []
+
+    def watch(read: int, of: int) -> None:
+        told.append((read, of))
+
+    query = Query(("foo bar",))
+    assert list(search(reader, default_engine(), query, watch=watch)) == []
+    assert told
+    assert all(0 <= read <= of == 4 for read, of in told)
+
+    def end(read: int, of: int) -> None:
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        list(search(reader, default_engine(), query, watch=end))
+
+
+def test_whole_words_come_before_longer_ones(reader: Reader) -> None:
+    with NativeWriter(reader.path) as writer:
+        writer.add_session(Session("reach", "late", started_at=1_790_000_000_000))
+        for name, text in (("longer", "oryxes grazed"), ("whole", "an oryx grazed")):
+            session = "late" if name == "longer" else "s0"
+            call = ToolCall(f"{session}/{name}", name, session, "bash", {"command": "ls"}, False, Result(text, 20))
+            writer.add_call(call)
+    build(reader)
+    assert [hit.call.id for hit in hits(reader, "oryx")] == ["whole", "longer"]
+    assert [hit.call.id for hit in hits(reader, "oryxes")] == ["longer"]
+
+
 def test_arguments_are_named_as_the_place(reader: Reader) -> None:
     (hit,) = hits(reader, "zebra")
     assert hit.where == "arguments"

@@ -18,10 +18,11 @@ h2 { font-size: 1.05rem; margin: 2rem 0 .4rem; }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: .88rem; }
 th, td { padding: .25rem .7rem .25rem 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
 th { color: var(--quiet); font-weight: 600; } .n { text-align: right; font-variant-numeric: tabular-nums; }
-td { overflow-wrap: anywhere; } td.n { overflow-wrap: normal; white-space: nowrap; }
+td { overflow-wrap: anywhere; } td:first-child { overflow-wrap: break-word; }
+td.n { overflow-wrap: normal; white-space: nowrap; }
 .warn { color: var(--flagged); font-weight: 600; }
 svg { max-width: 100%; height: auto; } svg text { fill: var(--text); font: 12px system-ui, sans-serif; }
-.hidden { fill: var(--hidden); } .flagged { fill: var(--flagged); }
+.hidden { fill: var(--hidden); color: var(--hidden); } .flagged { fill: var(--flagged); color: var(--flagged); }
 .c0 { fill: #2f6db5; color: #2f6db5; } .c1 { fill: #b36a00; color: #b36a00; }
 .c2 { fill: #6b7684; color: #6b7684; } .c3 { fill: #8a4fbf; color: #8a4fbf; }
 .whisker { stroke: var(--text); stroke-width: 1.5; } .axis { stroke: var(--line); }
@@ -56,11 +57,11 @@ def _lines(report: Report, comparison: Comparison | None) -> Iterator[str]:
         for table in shared.comparison_tables(comparison):
             yield from _table(table)
     yield "<h2>Failure rates</h2>"
-    said = "Share of the ended calls: hidden failures, then flagged ones; the line is the 95 % interval; › goes on."
-    yield f'<p class="quiet">{said}</p>'
+    names = '<span class="hidden">■</span> hidden failures, <span class="flagged">■</span> flagged ones'
+    yield f'<p class="quiet">Share of the ended calls: {names}; the line is the 95 % interval; › goes on beyond the scale.</p>'
     yield from _plot([row for row in report.tools if row.counts.failed][:_PLOTTED])
     yield from _table(_tools(report))
-    yield f"<p>{' · '.join(map(_text, shared.guards_lines(report)))}</p>"
+    yield f"<p>Three guards: {' · '.join(map(_text, shared.guards_lines(report)))}</p>"
     yield from _over_time(report.over_time)
     if fixes := shared.fix_lines(report):
         yield f"<h2>Fix first</h2>\n<ul>{''.join(f'<li>{_text(line)}</li>' for line in fixes)}</ul>"

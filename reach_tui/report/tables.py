@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -72,12 +73,16 @@ def class_words(row: ClassRow) -> str:
 
 
 def classes_line(row: ToolRow, stale: StaleRow | None) -> str:
-    """A tool's classes on one line, the most frequent first; stale edits are named."""
+    """A tool's classes on one line, the most frequent first, the same words once; stale edits are named."""
+    counts = Counter[str]()
+    for one in row.classes:
+        counts[class_words(one)] += one.count
+    edits = {class_words(one) for one in row.classes if one.subcategory == "stale_edit"}
     words = []
-    for one in row.classes[:_CLASSES]:
-        extra = f" ({stale.stale} stale)" if stale and stale.stale and one.subcategory == "stale_edit" else ""
-        words.append(f"{class_words(one)} {one.count:,}{extra}")
-    if rest := sum(one.count for one in row.classes[_CLASSES:]):
+    for name, count in counts.most_common(_CLASSES):
+        extra = f" ({stale.stale} stale)" if stale and stale.stale and name in edits else ""
+        words.append(f"{name} {count:,}{extra}")
+    if rest := counts.total() - sum(count for _, count in counts.most_common(_CLASSES)):
         words.append(f"other {rest:,}")
     return " · ".join(words)
 

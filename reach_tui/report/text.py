@@ -14,7 +14,7 @@ from reach_tui.report.model import Report
 WIDTH = 120
 _BAR = 6
 _SCALE = 0.2  # where the bars end at the latest: a tool that always fails must not flatten all the others
-_TOOL = 24
+_TOOL = 28
 _NARROWEST = 40
 
 
@@ -67,7 +67,7 @@ def _tools(report: Report, width: int) -> Iterator[str]:
         failed = (
             f"{counts.failed:>7,} {shared.percent(counts.rate_failed):>8} {bar(counts.rate_failed or 0, most):<{_BAR}}"
         )
-        name = set_cell_size(shared.cell(row.tool), names)
+        name = set_cell_size(_cut(shared.cell(row.tool), names), names)
         line = f"{name} {counts.calls:>8,} {flagged}  {failed}  {shared.classes_line(row, stale.get(row.tool))}"
         yield _cut(line.rstrip(), width)
 

@@ -136,6 +136,28 @@ def test_wide_characters_keep_the_columns(small: tuple[Report, dict[str, Any]]) 
     assert len({cell_len(line[: line.index("%")]) for line in rows}) == 1
 
 
+def test_classes_of_the_same_words_are_told_once() -> None:
+    other = {"category": "context_gap", "rule": "shell.git"}
+    pairs = [*(bad("bash", n, rule="shell.git") for n in range(3)), bad("bash", 4, rule="shell.node")]
+    report = made(*pairs, *(bad("bash", n, **other) for n in range(5, 7)))
+    assert len(report.tools[0].classes) == 3
+    for form in (text, markdown, html):
+        assert "git 5 · node 1" in form.render(report)
+
+
+def test_a_long_tool_name_that_is_cut_says_so() -> None:
+    lines = text.render(made(ok("mcp__orderdesk.find_order_by_reference", 1), ok("mcp__orderdesk.find_order", 2)))
+    assert "mcp__orderdesk.find_order_b…" in lines
+    assert "mcp__orderdesk.find_order  " in lines
+
+
+def test_html_names_its_colours_and_its_guards() -> None:
+    page = html.render(made(bad("Bash", flagged=True)))
+    assert '<span class="hidden">■</span> hidden failures, <span class="flagged">■</span> flagged ones' in page
+    assert "<p>Three guards: error metric 1 → 1" in page
+    assert "td:first-child { overflow-wrap: break-word; }" in page  # a tool's name is not broken in two
+
+
 def test_secrets_in_evidence_are_redacted() -> None:
     key = "sk-ant-" + "a1B2c3D4" * 6
     report = made(bad("Bash", text=f"Error: bad key {key}"))

@@ -58,7 +58,8 @@ def _lines(report: Report, comparison: Comparison | None) -> Iterator[str]:
             yield from _table(table)
     yield "<h2>Failure rates</h2>"
     names = '<span class="hidden">■</span> hidden failures, <span class="flagged">■</span> flagged ones'
-    yield f'<p class="quiet">Share of the ended calls: {names}; the line is the 95 % interval; › goes on beyond the scale.</p>'
+    said = f"Share of the ended calls: {names}; the line is the 95 % interval; › goes on beyond the scale."
+    yield f'<p class="quiet">{said}</p>'
     yield from _plot([row for row in report.tools if row.counts.failed][:_PLOTTED])
     yield from _table(_tools(report))
     yield f"<p>Three guards: {' · '.join(map(_text, shared.guards_lines(report)))}</p>"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import on, work
+from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.message import Message
 from textual.timer import Timer
@@ -77,8 +78,8 @@ class AllCallsScreen(OpensCalls, FramedScreen):
         self._left = False
         self._timer: Timer | None = None
 
-    def make_list(self) -> EveryCall:
-        return EveryCall()
+    def compose_body(self) -> ComposeResult:
+        yield EveryCall()
 
     def begin(self) -> None:
         rows = self.call_list

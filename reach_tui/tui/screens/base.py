@@ -1,4 +1,4 @@
-"""What the screens with a list share: moving, the key line, the filter line."""
+"""What the screens share: the frame of title and keys, moving in what stands between, the keys that work everywhere."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.containers import Horizontal
-from textual.css.query import NoMatches
 from textual.screen import Screen
 
 from reach_tui.tui.commands import commands_for, shown_keys
@@ -16,8 +14,6 @@ from reach_tui.tui.lines import Line, padded, spread, width_of
 from reach_tui.tui.widgets.line_view import Bar, LineList, LineView
 
 if TYPE_CHECKING:
-    from textual.widgets import Input
-
     from reach_tui.tui.app import ReachApp
     from reach_tui.workspace import Source
 
@@ -28,12 +24,27 @@ def named(sources: Sequence[Source]) -> str:
     return ", ".join(source.name for source in sources[:3]) + more
 
 
-class ListScreen(Screen[None]):
-    """A screen around one list, with a filter line and a line of keys."""
+class FramedScreen(Screen[None]):
+    """What a screen is about, between a title and a line of keys."""
 
     commands_of: ClassVar[str]
     HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]]] = [(0, "-narrow"), (100, "-wide")]  # type: ignore[misc]
-    filter_hint: ClassVar[str] = "filter"
+
+    def compose_body(self) -> ComposeResult:
+        """What stands between the title and the keys."""
+        raise NotImplementedError  # the screen does
+
+    def begin(self) -> None:
+        """Once everything is mounted: start reading."""
+        raise NotImplementedError  # the screen does
+
+    def head(self, width: int) -> tuple[Line, Line]:
+        """What stands at the left and at the right of the first line."""
+        raise NotImplementedError  # the screen does
+
+    def action_open(self) -> None:
+        """Open the row under the cursor."""
+        raise NotImplementedError  # the screen does
 
     @property
     def reach(self) -> ReachApp:
@@ -42,6 +53,34 @@ class ListScreen(Screen[None]):
 
         assert isinstance(self.app, ReachApp)
         return self.app
+
+    # The frame
+
+    def compose(self) -> ComposeResult:
+        yield Bar(id="top")
+        yield from self.compose_body()
+        yield Bar(id="bottom")
+
+    def on_mount(self) -> None:
+        self.query_one("#top", Bar).show(self.title_lines)
+        self.query_one("#bottom", Bar).show(self.keys_below)
+        self.moving_view.focus()
+        self.begin()
+
+    def title_lines(self, width: int) -> list[Line]:
+        """The first line, and a rule."""
+        return [spread(*self.head(width), width), [(self.reach.glyphs.rule * width, "rule")]]
+
+    def refresh_title(self) -> None:
+        """Draw the title anew."""
+        self.query_one("#top", Bar).refresh()
+
+    def refresh_bars(self) -> None:
+        """Draw the lines around the body anew."""
+        for bar in self.query(Bar):
+            bar.refresh()
+
+    # Moving
 
     @property
     def line_list(self) -> LineList:
@@ -79,6 +118,12 @@ class ListScreen(Screen[None]):
     def action_last(self) -> None:
         self._move(self.moving_view.count)
 
+    @on(LineList.Chosen)
+    def _clicked(self) -> None:
+        self.action_open()
+
+    # Keys of every screen
+
     def action_search(self) -> None:
         """Search everything that is open."""
         self.reach.open_search()
@@ -97,46 +142,6 @@ class ListScreen(Screen[None]):
         from reach_tui.tui.screens.dialogs import HelpDialog
 
         self.app.push_screen(HelpDialog(self.commands_of))
-
-    # The filter line
-
-    async def action_filter(self) -> None:
-        """Open the filter line, or go back into it."""
-        from textual.widgets import Input  # not needed for the first frame
-
-        line = self.query_one("#filter-line")
-        try:
-            entry = line.query_one(Input)
-        except NoMatches:
-            entry = Input(placeholder=self.filter_hint, classes="reach-input")
-            entry.cursor_blink = False
-            await line.mount(entry)
-        line.add_class("-open")
-        entry.focus()
-
-    @property
-    def filtering(self) -> bool:
-        """True while the filter line has the keyboard."""
-        return self.focused is not None and self.focused.has_class("reach-input")
-
-    def close_filter(self, *, clear: bool) -> bool:
-        """Leave the filter line; True if there was one to leave or clear."""
-        line = self.query_one("#filter-line")
-        if not line.has_class("-open"):
-            return False
-        from textual.widgets import Input
-
-        entry = line.query_one(Input)
-        if clear:
-            entry.value = ""
-        if clear or not entry.value:
-            line.remove_class("-open")
-        self.line_list.focus()
-        return True
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        self.close_filter(clear=False)
 
     # The key line
 
@@ -166,47 +171,3 @@ class ListScreen(Screen[None]):
             if command.footer and event.text in (command.footer, shown_keys(keys)):
                 self.call_later(self.run_action, command.action_name)
                 return
-
-
-class FramedScreen(ListScreen):
-    """One list between a title and the keys."""
-
-    def make_list(self) -> LineList:
-        """The list."""
-        raise NotImplementedError  # the screen does
-
-    def begin(self) -> None:
-        """Once everything is mounted: start reading."""
-        raise NotImplementedError  # the screen does
-
-    def head(self, width: int) -> tuple[Line, Line]:
-        """What stands at the left and at the right of the first line."""
-        raise NotImplementedError  # the screen does
-
-    def action_open(self) -> None:
-        """Open the row under the cursor."""
-        raise NotImplementedError  # the screen does
-
-    def compose(self) -> ComposeResult:
-        yield Bar(id="top")
-        yield self.make_list()
-        yield Horizontal(id="filter-line")
-        yield Bar(id="bottom")
-
-    def on_mount(self) -> None:
-        self.query_one("#top", Bar).show(self._top)
-        self.query_one("#bottom", Bar).show(self.keys_below)
-        self.line_list.focus()
-        self.begin()
-
-    def refresh_bars(self) -> None:
-        """Draw the lines around the list anew."""
-        for bar in self.query(Bar):
-            bar.refresh()
-
-    @on(LineList.Chosen)
-    def _clicked(self) -> None:
-        self.action_open()
-
-    def _top(self, width: int) -> list[Line]:
-        return [spread(*self.head(width), width), [(self.reach.glyphs.rule * width, "rule")]]

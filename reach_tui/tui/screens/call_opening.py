@@ -7,11 +7,11 @@ from textual import work
 from reach_tui.base.errors import ReachError
 from reach_tui.model import Session
 from reach_tui.tui.call_lines import CallLine
-from reach_tui.tui.screens.base import ListScreen
+from reach_tui.tui.screens.base import FramedScreen
 from reach_tui.workspace import JudgedSession, Source
 
 
-class OpensCalls(ListScreen):
+class OpensCalls(FramedScreen):
     """A screen whose list holds calls."""
 
     several = False

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import on, work
+from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.message import Message
 from textual.worker import get_current_worker
@@ -64,8 +65,8 @@ class CallsScreen(OpensCalls, FramedScreen):
         self._selection = selection
         self.complete = False
 
-    def make_list(self) -> CallList:
-        return CallList()
+    def compose_body(self) -> ComposeResult:
+        yield CallList()
 
     def begin(self) -> None:
         self.call_list.focus()

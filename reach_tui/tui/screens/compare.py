@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from textual import on, work
+from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.message import Message
 
@@ -51,8 +52,8 @@ class CompareScreen(ReportActions, ReadingScreen):
         """The report on what came after, with the comparison."""
         return (self.found.after, self.found.comparison) if self.found is not None else None
 
-    def make_list(self) -> ReportList:
-        return ReportList()
+    def compose_body(self) -> ComposeResult:
+        yield ReportList()
 
     def begin(self) -> None:
         self._compare()

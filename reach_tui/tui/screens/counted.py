@@ -18,7 +18,7 @@ from reach_tui.tui.collector import Collector
 from reach_tui.tui.counting import Counting
 from reach_tui.tui.live import StoreChanged
 from reach_tui.tui.overview import Progress, State
-from reach_tui.tui.screens.base import ListScreen
+from reach_tui.tui.screens.base import FramedScreen
 from reach_tui.tui.tree import Entry, Key, SessionTree
 from reach_tui.workspace import JudgedSession, SessionCounts, Source
 from reach_tui.workspace.opening import Listed as Listing
@@ -37,7 +37,7 @@ _WARM_UP_AFTER = 0.2
 _NEWS_AFTER = 3.0  # seconds after which indexing is worth a word
 
 
-class CountedSessions(ListScreen):
+class CountedSessions(FramedScreen):
     """What the session list does in workers; the screen says how rows are shown."""
 
     @dataclass
@@ -106,10 +106,6 @@ class CountedSessions(ListScreen):
 
     def all_changed(self) -> None:
         """Every count is there."""
-        raise NotImplementedError  # the screen does
-
-    def refresh_bars(self) -> None:
-        """Draw the lines around the list anew."""
         raise NotImplementedError  # the screen does
 
     def begin(self) -> None:

@@ -12,9 +12,9 @@ from textual.binding import Binding
 from reach_tui.tui.commands import DETAIL, bindings_for
 from reach_tui.tui.lines import Line, padded
 from reach_tui.tui.panels import Style, inspect
-from reach_tui.tui.screens.base import ListScreen
+from reach_tui.tui.screens.base import FramedScreen
 from reach_tui.tui.screens.label_commands import LabelCommands
-from reach_tui.tui.widgets.line_view import Bar, LinesView, LineView
+from reach_tui.tui.widgets.line_view import LinesView, LineView
 
 if TYPE_CHECKING:
     from reach_tui.tui.labelling import Labelling
@@ -26,7 +26,7 @@ FIRST = 1 << 18
 """Characters of a result shown at once; `a` shows the rest."""
 
 
-class DetailScreen(LabelCommands, ListScreen):
+class DetailScreen(LabelCommands, FramedScreen):
     """The call under the cursor of the session behind; n, h and the label keys work here too."""
 
     commands_of = DETAIL
@@ -54,15 +54,10 @@ class DetailScreen(LabelCommands, ListScreen):
     def moving_view(self) -> LineView:
         return self.query_one("#detail", LinesView)
 
-    def compose(self) -> ComposeResult:
-        yield Bar(id="top")
+    def compose_body(self) -> ComposeResult:
         yield LinesView(id="detail")
-        yield Bar(id="bottom")
 
-    def on_mount(self) -> None:
-        self.query_one("#top", Bar).show(self._top)
-        self.query_one("#bottom", Bar).show(self._bottom)
-        self.query_one("#detail", LinesView).focus()
+    def begin(self) -> None:
         self._session.when_told = lambda: self.rebuild(keep_scroll=True)
         self.call_after_refresh(self.rebuild)
 
@@ -90,11 +85,6 @@ class DetailScreen(LabelCommands, ListScreen):
             view = self.query_one("#detail", LinesView)
             view.show(lambda wanted: lines if wanted == width else build(wanted), keep_scroll=keep_scroll)
 
-    def refresh_bars(self) -> None:
-        """Draw title and key line anew."""
-        for bar in self.query(Bar):
-            bar.refresh()
-
     def set_status(self, text: str, style: str) -> None:
         """The session's screen keeps the status; here it is drawn too."""
         self._session.set_status(text, style)
@@ -117,7 +107,7 @@ class DetailScreen(LabelCommands, ListScreen):
     def action_back(self) -> None:
         self.app.pop_screen()
 
-    def _top(self, width: int) -> list[Line]:
+    def title_lines(self, width: int) -> list[Line]:
         step = self._session.current
         number = step.step.number if step else 0
         left: Line = [
@@ -126,5 +116,5 @@ class DetailScreen(LabelCommands, ListScreen):
         ]
         return [padded(left, width), [(self.reach.glyphs.rule * width, "rule")]]
 
-    def _bottom(self, width: int) -> list[Line]:
+    def keys_below(self, width: int) -> list[Line]:
         return self.label_bar(width, self._session.status_line)

@@ -41,10 +41,6 @@ class DiagnosedSession(InferredSession):
         """The session's title."""
         raise NotImplementedError  # the session's screen does
 
-    def refresh_bars(self) -> None:
-        """Draw title and key lines anew."""
-        raise NotImplementedError  # the session's screen does
-
     def show_step(self, index: int) -> None:
         """Move to that one of the steps; a fold it is in is opened."""
         raise NotImplementedError  # the session's screen does

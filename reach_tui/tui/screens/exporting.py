@@ -7,12 +7,12 @@ from pathlib import Path
 from textual import work
 
 from reach_tui.base.errors import ReachError
-from reach_tui.tui.screens.base import ListScreen
+from reach_tui.tui.screens.base import FramedScreen
 from reach_tui.tui.screens.dialogs import Choice, NoteDialog, PickDialog
 from reach_tui.workspace.report_export import FORMS, proposed_path
 
 
-class Exports(ListScreen):
+class Exports(FramedScreen):
     """A screen whose contents can be written to a file."""
 
     def export_name(self) -> str | None:

@@ -10,12 +10,12 @@ from textual.message import Message
 
 from reach_tui.base.errors import ReachError
 from reach_tui.tui.live import StoreChanged
-from reach_tui.tui.screens.base import ListScreen
+from reach_tui.tui.screens.base import FramedScreen
 from reach_tui.tui.widgets.step_list import StepList
 from reach_tui.workspace import JudgedSession, JudgedStep, Source
 
 
-class FollowedSession(ListScreen):
+class FollowedSession(FramedScreen):
     """What the session's screen does when its store has changed; the cursor stays where it is."""
 
     source: Source

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from textual import on, work
+from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.message import Message
 
@@ -78,8 +79,8 @@ class MetricsScreen(Exports, OpensCalls, ReadingScreen):
         self.found: Measuring | None = None
         self.by = GROUPS[0]
 
-    def make_list(self) -> MetricList:
-        return MetricList()
+    def compose_body(self) -> ComposeResult:
+        yield MetricList()
 
     def begin(self) -> None:
         self._measure()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from textual import on
+from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.message import Message
 
@@ -16,7 +17,7 @@ from reach_tui.tui.lines import Line, fit
 from reach_tui.tui.queue_lines import code_digits
 from reach_tui.tui.screens.base import FramedScreen
 from reach_tui.tui.screens.call_opening import OpensCalls
-from reach_tui.tui.widgets.line_view import Bar, LineList
+from reach_tui.tui.widgets.line_view import LineList
 from reach_tui.workspace import Source
 from reach_tui.workspace.queueing import class_notes, notes
 
@@ -73,8 +74,8 @@ class NotesScreen(OpensCalls, FramedScreen):
         self.several = len(self.sources) > 1
         self.status: tuple[str, str] = ("", "dim")
 
-    def make_list(self) -> NoteList:
-        return NoteList()
+    def compose_body(self) -> ComposeResult:
+        yield NoteList()
 
     def begin(self) -> None:
         self._program = self.reach  # a screen that was left knows its program no more
@@ -137,7 +138,7 @@ class NotesScreen(OpensCalls, FramedScreen):
             rows.chosen ^= {rows.notes[rows.cursor][1].uid or ""}
             rows.redraw()
             rows.cursor += 1
-        self.query_one("#top", Bar).refresh()
+        self.refresh_title()
 
     def action_label(self, digit: str) -> None:
         """Give the chosen notes (else the one under the cursor) a class, in one step of undo."""

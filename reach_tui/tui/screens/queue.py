@@ -29,18 +29,13 @@ class QueueScreen(ChoosesQueues, QueueLabels):
     commands_of = QUEUE
     BINDINGS: ClassVar[list[Binding]] = bindings_for(QUEUE)  # type: ignore[assignment]
 
-    def compose(self) -> ComposeResult:
-        yield Bar(id="top")
+    def compose_body(self) -> ComposeResult:
         yield LinesView(id="item")
         yield Bar(id="codes")
-        yield Bar(id="bottom")
 
-    def on_mount(self) -> None:
+    def begin(self) -> None:
         self._program = self.reach  # a screen that was left knows its program no more
-        self.query_one("#top", Bar).show(self._top)
         self.query_one("#codes", Bar).show(self._codes)
-        self.query_one("#bottom", Bar).show(self.keys_below)
-        self.view.focus()
         self.view.show(self._body)
         self.open_queue()
 
@@ -89,8 +84,8 @@ class QueueScreen(ChoosesQueues, QueueLabels):
         self.refresh_bars()
 
     def refresh_bars(self) -> None:
-        """Draw the head anew; the codebook is, when its class changes, and the keys never are."""
-        self.query_one("#top", Bar).refresh()
+        """Draw the title anew; the codebook is, when its class changes, and the keys never are."""
+        self.refresh_title()
 
     def on_resize(self) -> None:
         self.call_after_refresh(self.redraw, keep_scroll=True)
@@ -223,7 +218,7 @@ class QueueScreen(ChoosesQueues, QueueLabels):
 
     # Bars
 
-    def _top(self, width: int) -> list[Line]:
+    def title_lines(self, width: int) -> list[Line]:
         desk = self.desk
         if desk is None:
             return [padded([(" labelling queue", "title")], width), [(self.reach.glyphs.rule * width, "rule")]]

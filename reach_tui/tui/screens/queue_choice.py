@@ -6,7 +6,7 @@ from textual import work
 
 from reach_tui.base.errors import ReachError
 from reach_tui.base.text import one_line
-from reach_tui.tui.screens.base import ListScreen
+from reach_tui.tui.screens.base import FramedScreen
 from reach_tui.tui.screens.dialogs import Choice, PickDialog
 from reach_tui.workspace.queueing import DISPUTES, WRONG_RULES, described, queue_records
 
@@ -22,7 +22,7 @@ _DIGITS = "1234567890"
 _BEGUN = 4
 
 
-class ChoosesQueues(ListScreen):
+class ChoosesQueues(FramedScreen):
     """`L` where a queue can be chosen."""
 
     def action_choose_queue(self) -> None:

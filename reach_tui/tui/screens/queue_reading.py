@@ -13,7 +13,7 @@ from textual.worker import get_current_worker
 
 from reach_tui.base.errors import ReachError
 from reach_tui.model import Label
-from reach_tui.tui.screens.base import ListScreen
+from reach_tui.tui.screens.base import FramedScreen
 from reach_tui.workspace import Source
 from reach_tui.workspace.queue_desk import Desk, Item
 from reach_tui.workspace.queueing import opened
@@ -26,7 +26,7 @@ _KEPT = 24
 """Items kept: those read ahead, and those one may go back to."""
 
 
-class QueueReading(ListScreen):
+class QueueReading(FramedScreen):
     """Opens a queue, and has the items around the current one ready."""
 
     @dataclass

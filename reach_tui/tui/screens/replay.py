@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from typing import ClassVar
 
-from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Container
@@ -55,25 +54,20 @@ class ReplayScreen(ReplayedSession):
     _shown: tuple[list[Line], int] = ([], 0)
     """The panel's lines, and their width."""
 
-    def compose(self) -> ComposeResult:
-        yield Bar(id="top")
+    def compose_body(self) -> ComposeResult:
         with Container(id="body"):
             yield ReplaySteps()
             yield LinesView(id="inspector")
         yield Bar(id="flips-head")
         yield DifferenceList()
-        yield Bar(id="bottom")
 
-    def on_mount(self) -> None:
-        self.query_one("#top", Bar).show(self._top)
-        self.query_one("#flips-head", Bar).show(self._head)
-        self.query_one("#bottom", Bar).show(self.keys_below)
+    def begin(self) -> None:
+        self.query_one("#flips-head", Bar).show(self._flips_head)
         self.step_list.waiting = "reading …  Escape stops"
         self.difference_list.waiting = ("replaying …",)
-        self.step_list.focus()
         self.step_list.follow = self.moved
         self.difference_list.follow = self._follow_difference
-        self.begin()
+        super().begin()
 
     def on_resize(self) -> None:
         self._fit_top()
@@ -138,10 +132,6 @@ class ReplayScreen(ReplayedSession):
 
             view.show(build, keep_scroll=True)
 
-    def show_settings(self) -> None:
-        """Draw the settings anew."""
-        self.query_one("#top", Bar).refresh()
-
     def scene(self) -> Scene | None:
         """Everything that is known at the cursor; None before the first replay."""
         step, course = self.current, self.course
@@ -163,13 +153,12 @@ class ReplayScreen(ReplayedSession):
     def refresh_bars(self) -> None:
         """Draw the lines around the lists anew."""
         self._fit_top()
-        for bar in self.query(Bar):
-            bar.refresh()
+        super().refresh_bars()
 
     def moved(self) -> None:
         """The cursor stands on another step."""
         self.show_scene()
-        self.query_one("#top", Bar).refresh()
+        self.refresh_title()
         self.look_at_files()
 
     def on_bar_clicked(self, event: Bar.Clicked) -> None:
@@ -177,10 +166,6 @@ class ReplayScreen(ReplayedSession):
         for number, knob in enumerate(KNOBS):
             if event.text == knob.label:
                 self._choose(number - self.knob)
-
-    @on(LineList.Chosen)
-    def _clicked(self) -> None:
-        self.action_open()
 
     # Moving
 
@@ -263,7 +248,7 @@ class ReplayScreen(ReplayedSession):
             if self.step_list.cursor >= self.step_list.count - 1:
                 self.step_list.cursor = 0
             self._playing = self.set_timer(self._delay(), self._next_step)
-        self.query_one("#top", Bar).refresh()
+        self.refresh_title()
 
     def _pause(self) -> None:
         if self._playing is not None:
@@ -289,7 +274,7 @@ class ReplayScreen(ReplayedSession):
     def action_speed(self, by: int) -> None:
         """Faster or slower."""
         self.speed = min(len(SPEEDS) - 1, max(0, self.speed + by))
-        self.query_one("#top", Bar).refresh()
+        self.refresh_title()
 
     # Settings
 
@@ -301,7 +286,7 @@ class ReplayScreen(ReplayedSession):
 
     def _choose(self, by: int) -> None:
         self.knob = (self.knob + by) % len(KNOBS)
-        self.query_one("#top", Bar).refresh()
+        self.refresh_title()
 
     def action_turn(self, by: int) -> None:
         """The chosen setting one step up or down."""
@@ -337,7 +322,7 @@ class ReplayScreen(ReplayedSession):
 
     # Bars
 
-    def _top(self, width: int) -> list[Line]:
+    def title_lines(self, width: int) -> list[Line]:
         glyphs, steps = self.reach.glyphs, self.step_list
         plays = ("▶ plays" if not glyphs.rule.isascii() else "plays") if self._playing is not None else "Space plays"
         right: Line = [
@@ -350,7 +335,7 @@ class ReplayScreen(ReplayedSession):
         rule: Line = [(glyphs.rule, "rule"), *hint, (" ", "rule"), (glyphs.rule * width, "rule")]
         return [spread(left, right, width), *lines, _cut_rule(rule, width)]
 
-    def _head(self, width: int) -> list[Line]:
+    def _flips_head(self, width: int) -> list[Line]:
         if self.course is None:
             return [[(self.reach.glyphs.rule * width, "rule")]]
         course = self.course

@@ -16,7 +16,7 @@ from reach_tui.model import Thresholds
 from reach_tui.replay.differences import Course
 from reach_tui.tui.knobs import UNCHANGED
 from reach_tui.tui.rows import title_of
-from reach_tui.tui.screens.base import ListScreen
+from reach_tui.tui.screens.base import FramedScreen
 from reach_tui.tui.widgets.replay_lists import ReplaySteps
 from reach_tui.workspace import JudgedSession, JudgedStep, Source
 from reach_tui.workspace.held_files import FileState, HeldFiles
@@ -33,7 +33,7 @@ _AT_ONCE = 0.06  # a replay that takes less is drawn in one frame with the setti
 _PATIENCE = 0.25  # one that takes longer says so
 
 
-class ReplayedSession(ListScreen):
+class ReplayedSession(FramedScreen):
     """What the replay's screen does in workers. Settings that change while it works wait, and only the newest count."""
 
     @dataclass
@@ -114,14 +114,6 @@ class ReplayedSession(ListScreen):
         """Show the panel anew."""
         raise NotImplementedError  # the screen does
 
-    def show_settings(self) -> None:
-        """Draw the settings anew."""
-        raise NotImplementedError  # the screen does
-
-    def refresh_bars(self) -> None:
-        """Draw the lines around the lists anew."""
-        raise NotImplementedError  # the screen does
-
     def go_to(self, number: int) -> None:
         """Move to the step of that number."""
         raise NotImplementedError  # the screen does
@@ -156,7 +148,7 @@ class ReplayedSession(ListScreen):
 
     def _show_if_busy(self) -> None:
         if self.busy:
-            self.show_settings()
+            self.refresh_title()
 
     def _takes_long(self) -> None:
         self.slow = self.busy
@@ -181,7 +173,7 @@ class ReplayedSession(ListScreen):
             return
         self.settings, self.status = settings, ""
         if self.busy:
-            self.show_settings()
+            self.refresh_title()
         else:
             self._start()
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
+from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.message import Message
 
@@ -79,8 +80,8 @@ class ReportScreen(ReportActions, ReadingScreen):
         self.count_soft = False
         """True once the person has switched the soft signals on."""
 
-    def make_list(self) -> ReportList:
-        return ReportList()
+    def compose_body(self) -> ComposeResult:
+        yield ReportList()
 
     def begin(self) -> None:
         self._collect()

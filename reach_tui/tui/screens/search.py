@@ -21,7 +21,7 @@ from reach_tui.tui.lines import Line, wrap
 from reach_tui.tui.overview import seconds_left
 from reach_tui.tui.screens.base import FramedScreen, named
 from reach_tui.tui.screens.call_opening import OpensCalls
-from reach_tui.tui.widgets.line_view import Bar, LineList
+from reach_tui.tui.widgets.line_view import LineList
 from reach_tui.workspace import JudgedCall, Source
 from reach_tui.workspace.reading import Stopped
 from reach_tui.workspace.searching import Hit, marks, search_source
@@ -99,20 +99,14 @@ class SearchScreen(OpensCalls, FramedScreen):
         self._state = ""
         self._typing: Timer | None = None
 
-    def make_list(self) -> HitList:
-        return HitList()
-
-    def compose(self) -> ComposeResult:
+    def compose_body(self) -> ComposeResult:
         from textual.widgets import Input
 
-        yield Bar(id="top")
         with Horizontal(id="search-line"):
             entry = Input(placeholder="words in arguments and results", classes="reach-input", max_length=1000)
             entry.cursor_blink = False
             yield entry
-        yield self.make_list()
-        yield Horizontal(id="filter-line")
-        yield Bar(id="bottom")
+        yield HitList()
 
     def begin(self) -> None:
         self._entry.focus()
@@ -215,10 +209,6 @@ class SearchScreen(OpensCalls, FramedScreen):
         return f"{name}reading {reading.read:,} of {reading.of:,} sessions {share:.0%} {left}".rstrip()
 
     # Keys
-
-    @property
-    def filtering(self) -> bool:
-        return False  # the words stay
 
     async def action_filter(self) -> None:
         self._entry.focus()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.containers import Container, Horizontal
+from textual.containers import Container
 from textual.message import Message
 from textual.worker import get_current_worker
 
@@ -22,10 +22,11 @@ from reach_tui.tui.panels import Style
 from reach_tui.tui.panels import inspect as panel_lines
 from reach_tui.tui.rows import search_text, title_of
 from reach_tui.tui.screens.diagnosed import DiagnosedSession, place_of
+from reach_tui.tui.screens.filter_line import FilterLine
 from reach_tui.tui.screens.followed import FollowedSession
 from reach_tui.tui.screens.label_commands import LabelCommands
 from reach_tui.tui.session_title import facts_line, failures_line
-from reach_tui.tui.widgets.line_view import Bar, LineList, LinesView
+from reach_tui.tui.widgets.line_view import LineList, LinesView
 from reach_tui.tui.widgets.step_list import StepList
 from reach_tui.workspace import JudgedCall, JudgedSession, JudgedStep, Source
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 _BATCH = 200
 
 
-class SessionScreen(LabelCommands, DiagnosedSession):
+class SessionScreen(LabelCommands, FilterLine, DiagnosedSession):
     """Step through a session: verdict, route, slots, arguments and result of each call; label the failures."""
 
     commands_of = SESSION
@@ -76,19 +77,13 @@ class SessionScreen(LabelCommands, DiagnosedSession):
         self._back_to: int | None = None
         self.status: tuple[str, str] = ("", "dim")
 
-    def compose(self) -> ComposeResult:
-        yield Bar(id="top")
+    def compose_body(self) -> ComposeResult:
         with Container(id="body"):
             yield StepList()
             yield LinesView(id="inspector")
-        yield Horizontal(id="filter-line")
-        yield Bar(id="bottom")
 
-    def on_mount(self) -> None:
+    def begin(self) -> None:
         self.labelling = Labelling(self.reach, self.source, self.judged.session.id, self._label_done)
-        self.query_one("#top", Bar).show(self._top)
-        self.query_one("#bottom", Bar).show(self._bottom)
-        self.step_list.focus()
         self.step_list.follow = self.inspect
         self._read()
 
@@ -168,11 +163,6 @@ class SessionScreen(LabelCommands, DiagnosedSession):
             steps.cursor = steps.row_of(chosen)
         self.refresh_bars()
 
-    def refresh_bars(self) -> None:
-        """Draw title and key lines anew."""
-        for bar in self.query(Bar):
-            bar.refresh()
-
     @property
     def current_call(self) -> JudgedCall | None:
         """The call under the cursor, None on a message."""
@@ -181,10 +171,6 @@ class SessionScreen(LabelCommands, DiagnosedSession):
     @on(LineList.Highlighted)
     def _moved(self) -> None:
         self._touched, self._wish = True, None
-
-    @on(LineList.Chosen)
-    def _clicked(self) -> None:
-        self.action_open()
 
     def inspect(self, *, keep_scroll: bool = False) -> None:
         self.query_one("#inspector", LinesView).show(self._panels(), keep_scroll=keep_scroll)
@@ -374,7 +360,7 @@ class SessionScreen(LabelCommands, DiagnosedSession):
         self.status = (text, style)
         self.refresh_bars()
 
-    def _top(self, width: int) -> list[Line]:
+    def title_lines(self, width: int) -> list[Line]:
         store = self.source.name if self._several else ""
         left = facts_line(self.title_line, self.judged.session, store, self.reach.now())
         steps, live = self.step_list.steps, self.reach.following
@@ -390,5 +376,5 @@ class SessionScreen(LabelCommands, DiagnosedSession):
         mark = f" {self.reach.glyphs.label} " if style == "label" else " "
         return [(mark, style), (text, style), (" ", "text")] if text else []
 
-    def _bottom(self, width: int) -> list[Line]:
+    def keys_below(self, width: int) -> list[Line]:
         return self.label_bar(width, self.status_line)

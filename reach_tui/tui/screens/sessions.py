@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.containers import Horizontal
 from textual.timer import Timer
 
 from reach_tui.tui.commands import SESSIONS, bindings_for
@@ -16,6 +15,7 @@ from reach_tui.tui.lines import Line, spread, width_of
 from reach_tui.tui.overview import Overview, advice, summary, top_lines
 from reach_tui.tui.rows import SessionRow, session_columns, session_head
 from reach_tui.tui.screens.counted import CountedSessions
+from reach_tui.tui.screens.filter_line import FilterLine
 from reach_tui.tui.tree import SORTS, Row
 from reach_tui.tui.widgets.line_view import Bar, LineList
 from reach_tui.tui.widgets.session_list import SessionList
@@ -35,7 +35,7 @@ _CALM, _NEWS_SECONDS = 0.5, 1.0
 _MANY, _TYPING_SECONDS = 3_000, 0.04  # from so many sessions on keys typed fast are taken together
 
 
-class SessionsScreen(CountedSessions):
+class SessionsScreen(FilterLine, CountedSessions):
     """Sessions with hidden and flagged failures, counted while one looks."""
 
     commands_of = SESSIONS
@@ -54,20 +54,14 @@ class SessionsScreen(CountedSessions):
         self._cost = 0.0
         self._typing: Timer | None = None
 
-    def compose(self) -> ComposeResult:
-        yield Bar(id="top")
+    def compose_body(self) -> ComposeResult:
         yield Bar(id="head")
         yield SessionList()
-        yield Horizontal(id="filter-line")
-        yield Bar(id="bottom")
 
-    def on_mount(self) -> None:
-        self.query_one("#top", Bar).show(self._top)
-        self.query_one("#head", Bar).show(self._head)
-        self.query_one("#bottom", Bar).show(self._bottom)
+    def begin(self) -> None:
+        self.query_one("#head", Bar).show(self._column_heads)
         self.line_list.follow = self._bring_news
-        self.line_list.focus()
-        self.begin()
+        super().begin()
 
     # Rows
 
@@ -141,19 +135,10 @@ class SessionsScreen(CountedSessions):
         hidden = [row.judged.counts.counts.hidden if row.judged.counts else 0 for _, row in family]
         return hidden.index(max(hidden))
 
-    def refresh_bars(self) -> None:
-        """Draw the lines around the list anew."""
-        for bar in self.query(Bar):
-            bar.refresh()
-
     @on(LineList.Highlighted)
     def _cursor_moved(self) -> None:
         self._moved = True
         self._key_at = time.monotonic()
-
-    @on(LineList.Chosen)
-    def _row_clicked(self) -> None:
-        self.action_open()
 
     # Keys
 
@@ -290,14 +275,14 @@ class SessionsScreen(CountedSessions):
             self.reach.following,
         )
 
-    def _top(self, width: int) -> list[Line]:
+    def title_lines(self, width: int) -> list[Line]:
         return top_lines(self.overview, width, self.reach.glyphs)
 
-    def _head(self, width: int) -> list[Line]:
+    def _column_heads(self, width: int) -> list[Line]:
         columns = session_columns(max(width - 1, 10), len(self.sources) > 1)  # one cell is the scrollbar's
         return [session_head(columns, self.sort, self.reach.glyphs)]
 
-    def _bottom(self, width: int) -> list[Line]:
+    def keys_below(self, width: int) -> list[Line]:
         keys = self.key_line(width)
         left: Line = [(f" {summary(self.overview, width // 2)}", "dim")]
         if width_of(left) + width_of(keys) + 1 > width:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import on, work
+from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.message import Message
 
@@ -57,8 +58,8 @@ class SuggestionsScreen(OpensCalls, ReadingScreen):
         self.found: list[Suggestion] | None = None
         self._examples: Mapping[str, Example] = {}
 
-    def make_list(self) -> SuggestionList:
-        return SuggestionList()
+    def compose_body(self) -> ComposeResult:
+        yield SuggestionList()
 
     def begin(self) -> None:
         self._suggest()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
+from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.message import Message
 
@@ -61,8 +62,8 @@ class SymptomsScreen(OpensCalls, ReadingScreen):
         self.findings: tuple[Finding, ...] | None = None
         self._homes: dict[str, Source] = {}
 
-    def make_list(self) -> SymptomList:
-        return SymptomList()
+    def compose_body(self) -> ComposeResult:
+        yield SymptomList()
 
     def begin(self) -> None:
         if self._session is not None:

@@ -11,14 +11,13 @@ from pathlib import Path
 
 from reach_tui.base.errors import ConfigError
 from reach_tui.base.jsonio import JsonValue
-from reach_tui.base.paths import config_dir
 from reach_tui.labels.codebook_files import SUFFIXES, check_file, load_file
 from reach_tui.model import Label
 from reach_tui.taxonomy import FAILURE, Category, Folded, Subcategory, Taxonomy, default, preset, preset_ids
+from reach_tui.workspace.own_files import Stamped, own_folders, stamped
 from reach_tui.workspace.records import Record
 
 FOLDER = "taxonomies"
-PROJECT_FOLDER = Path(".reach-tui") / FOLDER
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,26 +38,21 @@ class Codebooks:
 
 def own_files(start: Path | None = None) -> list[Path]:
     """The person's codebook files, then the project's: the nearest `.reach-tui/taxonomies` from here upwards."""
-    folder = (start or Path.cwd()).absolute()
-    places = (base / PROJECT_FOLDER for base in (folder, *folder.parents))
-    project = next((place for place in places if place.is_dir()), None)
-    folders = [config_dir() / FOLDER, *([project] if project else [])]
     return [
         path
-        for place in folders
-        if place.is_dir()
-        for path in sorted(place.iterdir())
+        for folder in own_folders(FOLDER, start)
+        for path in sorted(folder.iterdir())
         if path.suffix.lower() in SUFFIXES and not path.name.startswith(".")
     ]
 
 
 def codebooks(start: Path | None = None) -> Codebooks:
     """The codebooks of this person in a folder (default: the current one)."""
-    return _read(tuple((path, *_stamp(path)) for path in own_files(start)))
+    return _read(stamped(own_files(start)))
 
 
 @lru_cache(maxsize=4)
-def _read(files: tuple[tuple[Path, int, int], ...]) -> Codebooks:
+def _read(files: Stamped) -> Codebooks:
     own: list[tuple[Path, Taxonomy]] = []
     mistakes: list[ConfigError] = []
     for path, _, _ in files:
@@ -75,14 +69,6 @@ def _read(files: tuple[tuple[Path, int, int], ...]) -> Codebooks:
         else:
             own.append((path, checked.taxonomy))
     return Codebooks(tuple(own), tuple(mistakes))
-
-
-def _stamp(path: Path) -> tuple[int, int]:
-    try:
-        state = path.stat()
-    except OSError:  # said when it is read
-        return 0, 0
-    return state.st_mtime_ns, state.st_size
 
 
 def is_file(named: str) -> bool:

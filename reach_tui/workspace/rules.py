@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reach_tui.base.paths import config_dir
+from reach_tui.workspace.own_files import Stamped, own_folders, stamped
 from reach_tui.workspace.records import Record, label_field, verdict_fields
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from reach_tui.workspace.sources import Source
     from reach_tui.workspace.workspace import Workspace
 
-PROJECT_FOLDER = Path(".reach-tui") / "rules"
+FOLDER = "rules"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,7 @@ class Detectors:
 
 def own_rule_files(start: Path | None = None) -> list[Path]:
     """The person's rule files, then the project's: the nearest `.reach-tui/rules` from `start` (or here) upwards."""
-    folder = (start or Path.cwd()).absolute()
-    places = (base / PROJECT_FOLDER for base in (folder, *folder.parents))
-    project = next((place for place in places if place.is_dir()), None)
-    folders = [config_dir() / "rules", *([project] if project else [])]
-    return [path for place in folders for path in sorted(place.glob("*.toml"))]
+    return [path for folder in own_folders(FOLDER, start) for path in sorted(folder.glob("*.toml"))]
 
 
 def detectors(start: Path | None = None) -> Detectors:
@@ -52,7 +48,7 @@ def detectors(start: Path | None = None) -> Detectors:
         from reach_tui.detect.engine import default_engine
 
         return Detectors(default_engine())
-    return _with_own(tuple((path, *_stamp(path)) for path in files))
+    return _with_own(stamped(files))
 
 
 def engine_with(files: Sequence[Path]) -> Detectors:
@@ -68,16 +64,8 @@ def engine_with(files: Sequence[Path]) -> Detectors:
 
 
 @lru_cache(maxsize=2)
-def _with_own(files: tuple[tuple[Path, int, int], ...]) -> Detectors:
+def _with_own(files: Stamped) -> Detectors:
     return engine_with([path for path, _, _ in files])
-
-
-def _stamp(path: Path) -> tuple[int, int]:
-    try:
-        state = path.stat()
-    except OSError:  # said when it is read
-        return 0, 0
-    return state.st_mtime_ns, state.st_size
 
 
 # -- listing and checking

@@ -172,6 +172,17 @@ def test_the_screens_need_a_terminal(process: Run, trace: Path) -> None:
     assert "terminal" in ran.err
 
 
+def read_a_little(*arguments: str) -> tuple[bytes, int]:
+    """What a command says on stderr, and how it ends, when its reader goes away after a hundred bytes."""
+    command = [sys.executable, "-m", "reach_tui", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.read(100)
+        running.stdout.close()
+        return running.stderr.read(), running.wait(30)
+
+
 def test_a_reader_that_goes_away_is_no_fault(tmp_path: Path) -> None:
     path = write(tmp_path / "a.db")
     import sqlite3
@@ -180,17 +191,7 @@ def test_a_reader_that_goes_away_is_no_fault(tmp_path: Path) -> None:
         connection.execute("UPDATE tool_call SET result = ? || seq", ("x" * 200_000,))
     connection.close()
     for form in (["--jsonl"], ["--json"]):
-        with subprocess.Popen(
-            [sys.executable, "-m", "reach_tui", "calls", str(path), *form],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        ) as running:
-            assert running.stdout is not None
-            assert running.stderr is not None
-            running.stdout.read(100)
-            running.stdout.close()
-            assert running.stderr.read() == b""
-            assert running.wait(30) == 0
+        assert read_a_little("calls", str(path), *form) == (b"", 0)
 
 
 def test_a_reader_of_a_table_that_goes_away_is_no_fault(tmp_path: Path) -> None:
@@ -199,15 +200,7 @@ def test_a_reader_of_a_table_that_goes_away_is_no_fault(tmp_path: Path) -> None:
         writer.add_session(Session("reach", "ses_1"))
         for number in range(1_200):
             writer.add_call(ToolCall(f"ses_1/c{number}", f"id{number}", "ses_1", "read", {}, result=Result("x", 1)))
-    with subprocess.Popen(
-        [sys.executable, "-m", "reach_tui", "calls", str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as running:
-        assert running.stdout is not None
-        assert running.stderr is not None
-        running.stdout.read(100)
-        running.stdout.close()
-        assert running.stderr.read() == b""
-        assert running.wait(30) == 0
+    assert read_a_little("calls", str(path)) == (b"", 0)
 
 
 def test_a_full_disk_is_one_line(trace: Path) -> None:

@@ -17,6 +17,7 @@ from reach_tui.base.jsonio import dumps
 from reach_tui.model import Step, ToolCall
 from reach_tui.stores.agno import AgnoReader
 from reach_tui.stores.catalog import open_store
+from tests.stores.test_reader_contract import check_calls_against_steps
 
 SESSIONS = """
 CREATE TABLE agno_schema_versions (table_name TEXT PRIMARY KEY, version TEXT);
@@ -191,9 +192,6 @@ RUN = st.dictionaries(
 def test_any_run_is_told(tmp_path_factory: pytest.TempPathFactory, runs: list[Any], new: bool) -> None:
     path = fill(tmp_path_factory.mktemp("fuzz") / "a.db", runs, new=new)
     reader = AgnoReader(path)
-    steps = list(reader.steps("s1"))
-    assert [step.number for step in steps] == list(range(1, len(steps) + 1))
-    keys = [call.key for call in reader.calls()]
-    assert len(set(keys)) == len(keys)
+    check_calls_against_steps(reader)
     for call in reader.calls():
         dumps([call.arguments, dict(call.metadata), call.result.text if call.result else None])

@@ -18,6 +18,7 @@ from reach_tui.base.jsonio import dumps
 from reach_tui.model import Step, ToolCall
 from reach_tui.stores.catalog import open_store
 from reach_tui.stores.google_adk import GoogleAdkReader
+from tests.stores.test_reader_contract import check_calls_against_steps
 
 COMMON = """
 CREATE TABLE app_states (app_name TEXT PRIMARY KEY, state TEXT);
@@ -226,9 +227,6 @@ def test_any_event_is_told(tmp_path_factory: pytest.TempPathFactory, events: lis
     connection.commit()
     connection.close()
     reader = GoogleAdkReader(path)
-    steps = list(reader.steps("s"))
-    assert [step.number for step in steps] == list(range(1, len(steps) + 1))
-    keys = [call.key for call in reader.calls()]
-    assert len(set(keys)) == len(keys)
+    check_calls_against_steps(reader)
     for call in reader.calls():
         dumps([call.arguments, dict(call.metadata), call.result.text if call.result else None])

@@ -20,6 +20,7 @@ from reach_tui.model import Step, StepKind
 from reach_tui.stores.catalog import open_store
 from reach_tui.stores.langgraph import LanggraphReader
 from reach_tui.stores.langgraph_state import Decoder, Unreadable, plain
+from tests.stores.test_reader_contract import check_calls_against_steps
 
 SCHEMA = """
 CREATE TABLE checkpoints (thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL DEFAULT '', checkpoint_id TEXT NOT NULL,
@@ -286,10 +287,7 @@ def test_any_state_is_told(tmp_path_factory: pytest.TempPathFactory, messages: l
     connection.commit()
     connection.close()
     reader = LanggraphReader(path)
-    steps = list(reader.steps("t"))
-    assert [step.number for step in steps] == list(range(1, len(steps) + 1))
-    keys = [call.key for call in reader.calls()]
-    assert len(set(keys)) == len(keys)
+    check_calls_against_steps(reader)
     for call in reader.calls():
         dumps(call.arguments)
         dumps(dict(call.metadata))

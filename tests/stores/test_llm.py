@@ -6,6 +6,7 @@ import json
 import shutil
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -29,24 +30,27 @@ def upgraded(data: Path) -> LlmReader:
     return reader
 
 
+@contextmanager
+def copied(recording: Path, to: Path) -> Iterator[tuple[sqlite3.Connection, LlmReader]]:
+    """A copy of a recording to be changed, and its reader."""
+    path = to / "logs.db"
+    shutil.copyfile(recording, path)
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        yield connection, LlmReader(path)
+
+
 @pytest.fixture
 def newest(data: Path, tmp_path: Path) -> Iterator[tuple[sqlite3.Connection, LlmReader]]:
     """A copy of the newest recording to be changed, and its reader."""
-    path = tmp_path / "logs.db"
-    shutil.copyfile(data / "llm" / "llm-0.36.db", path)
-    connection = sqlite3.connect(path, isolation_level=None)
-    yield connection, LlmReader(path)
-    connection.close()
+    with copied(data / "llm" / "llm-0.36.db", tmp_path) as found:
+        yield found
 
 
 @pytest.fixture
 def oldest(data: Path, tmp_path: Path) -> Iterator[tuple[sqlite3.Connection, LlmReader]]:
     """A copy of the older recording to be changed, and its reader."""
-    path = tmp_path / "logs.db"
-    shutil.copyfile(data / "llm" / "llm-0.27.1.db", path)
-    connection = sqlite3.connect(path, isolation_level=None)
-    yield connection, LlmReader(path)
-    connection.close()
+    with copied(data / "llm" / "llm-0.27.1.db", tmp_path) as found:
+        yield found
 
 
 def add_part(connection: sqlite3.Connection, message: str, kind: str, payload: Any, position: int = 9) -> None:

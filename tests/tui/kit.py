@@ -12,6 +12,7 @@ from pathlib import Path
 from textual.pilot import Pilot
 
 from reach_tui.tui.app import ReachApp
+from reach_tui.tui.screens.report import ReportScreen
 from reach_tui.tui.screens.session import SessionScreen
 from reach_tui.tui.screens.sessions import SessionsScreen
 from reach_tui.workspace import Settings, Workspace
@@ -72,6 +73,15 @@ async def open_session(app: ReachApp, pilot: Pilot[int], title: str = "") -> Ses
     await until(lambda: isinstance(app.screen, SessionScreen) and app.screen.loaded)
     await pilot.pause()
     return session_of(app)
+
+
+async def open_report(app: ReachApp, pilot: Pilot[int]) -> ReportScreen:
+    """The report on what is open, built."""
+    await pilot.press("R")
+    await until(lambda: isinstance(app.screen, ReportScreen) and app.screen.report is not None)
+    await pilot.pause()
+    assert isinstance(app.screen, ReportScreen)
+    return app.screen
 
 
 def screen_text(app: ReachApp) -> str:

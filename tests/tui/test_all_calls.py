@@ -7,8 +7,10 @@ from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
+from textual.pilot import Pilot
 
 from reach_tui.model import Counts, Session
+from reach_tui.tui.app import ReachApp
 from reach_tui.tui.call_pages import CallPages, View
 from reach_tui.tui.screens.all_calls import AllCallsScreen
 from reach_tui.tui.screens.session import SessionScreen
@@ -38,14 +40,19 @@ def test_every_row_has_its_place(sizes: list[int | None]) -> None:
         assert pages.wanted(range(pages.count))[0] == 0
 
 
+async def open_calls(app: ReachApp, pilot: Pilot[int]) -> AllCallsScreen:
+    """The list of every call."""
+    await pilot.press("c")
+    await until(lambda: isinstance(app.screen, AllCallsScreen))
+    assert isinstance(app.screen, AllCallsScreen)
+    return app.screen
+
+
 async def test_all_calls_are_listed_and_open_at_their_step(tmp_path: Path) -> None:
     shop = Path(shutil.copy(SAMPLES / "reach" / "shop.db", tmp_path / "shop.db"))
     async with running([shop]) as (app, pilot):
         total = sessions_of(app).counting.total
-        await pilot.press("c")
-        await until(lambda: isinstance(app.screen, AllCallsScreen))
-        screen = app.screen
-        assert isinstance(screen, AllCallsScreen)
+        screen = await open_calls(app, pilot)
         assert screen.call_list.count == total.calls > 50
         await shows(app, "all calls", f"{total.calls} calls")
         await pilot.press("G")
@@ -64,10 +71,7 @@ async def test_views_count_failed_and_hidden_calls(tmp_path: Path) -> None:
     shop = Path(shutil.copy(SAMPLES / "reach" / "shop.db", tmp_path / "shop.db"))
     async with running([shop]) as (app, pilot):
         total = sessions_of(app).counting.total
-        await pilot.press("c")
-        await until(lambda: isinstance(app.screen, AllCallsScreen))
-        screen = app.screen
-        assert isinstance(screen, AllCallsScreen)
+        screen = await open_calls(app, pilot)
         rows = screen.call_list
         for count, mark in ((total.failed, None), (total.hidden, "HIDDEN")):
             await pilot.press("v")

@@ -14,10 +14,9 @@ from reach_tui.tui.app import ReachApp
 from reach_tui.tui.screens.calls import CallsScreen
 from reach_tui.tui.screens.compare import CompareScreen
 from reach_tui.tui.screens.dialogs import NoteDialog, PickDialog
-from reach_tui.tui.screens.report import ReportScreen
 from reach_tui.workspace import Workspace
 from reach_tui.workspace.comparing import Side, Sides, at_time, compared
-from tests.tui.kit import DATA, running, screen_text, shows, until
+from tests.tui.kit import DATA, open_report, running, screen_text, shows, until
 
 PERI = DATA / "peri" / "schema_3.db"
 OLDER = DATA / "peri" / "schema_min.db"
@@ -27,15 +26,6 @@ OLDER = DATA / "peri" / "schema_min.db"
 def two(tmp_path: Path) -> list[Path]:
     """Two stores of one kind."""
     return [Path(shutil.copy(path, tmp_path / path.name)) for path in (PERI, OLDER)]
-
-
-async def open_report(app: ReachApp, pilot: Pilot[int]) -> ReportScreen:
-    """The report on what is open, built."""
-    await pilot.press("R")
-    await until(lambda: isinstance(app.screen, ReportScreen) and app.screen.report is not None)
-    await pilot.pause()
-    assert isinstance(app.screen, ReportScreen)
-    return app.screen
 
 
 async def compare_screen(app: ReachApp, pilot: Pilot[int]) -> CompareScreen:

@@ -8,33 +8,21 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from textual.pilot import Pilot
 
 from reach_tui.analyze.suggestions import Suggestion
-from reach_tui.tui.app import ReachApp
 from reach_tui.tui.glyphs import UNICODE
 from reach_tui.tui.lines import plain, width_of
 from reach_tui.tui.screens.calls import CallsScreen
-from reach_tui.tui.screens.report import ReportScreen
 from reach_tui.tui.screens.session import SessionScreen
 from reach_tui.tui.screens.suggestions import SuggestionsScreen
 from reach_tui.tui.suggestion_rows import suggestion_rows
 from reach_tui.workspace import Source, Workspace
 from reach_tui.workspace.inferred_report import InferredCollector
 from reach_tui.workspace.reporting import Selection
-from tests.tui.kit import DATA, SAMPLES, running, screen_text, session_of, shows, until
+from tests.tui.kit import DATA, SAMPLES, open_report, running, screen_text, session_of, shows, until
 
 SHOP = SAMPLES / "reach" / "shop.db"
 OPENCODE = DATA / "opencode" / "opencode-1.2.20.db"
-
-
-async def open_report(app: ReachApp, pilot: Pilot[int]) -> ReportScreen:
-    """The report on what is open, built."""
-    await pilot.press("R")
-    await until(lambda: isinstance(app.screen, ReportScreen) and app.screen.report is not None)
-    await pilot.pause()
-    assert isinstance(app.screen, ReportScreen)
-    return app.screen
 
 
 async def test_the_inferred_part_comes_and_goes_with_a_key() -> None:

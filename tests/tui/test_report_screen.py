@@ -4,24 +4,11 @@ from __future__ import annotations
 
 import json
 
-from textual.pilot import Pilot
-
-from reach_tui.tui.app import ReachApp
 from reach_tui.tui.screens.calls import CallsScreen
-from reach_tui.tui.screens.report import ReportScreen
 from reach_tui.tui.screens.session import SessionScreen
-from tests.tui.kit import DATA, running, screen_text, shows, until
+from tests.tui.kit import DATA, open_report, running, screen_text, shows, until
 
 PERI = DATA / "peri" / "schema_3.db"
-
-
-async def open_report(app: ReachApp, pilot: Pilot[int]) -> ReportScreen:
-    """The report on what is open, built."""
-    await pilot.press("R")
-    await until(lambda: isinstance(app.screen, ReportScreen) and app.screen.report is not None)
-    await pilot.pause()
-    assert isinstance(app.screen, ReportScreen)
-    return app.screen
 
 
 async def test_figures_equal_the_truth_file() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from reach_tui.tui.lines import width_of
 from reach_tui.tui.screens.calls import CallsScreen
 from reach_tui.tui.screens.session import SessionScreen
 from tests.tui.kit import DATA, open_report, running, screen_text, shows, until
@@ -56,3 +57,14 @@ async def test_report_can_be_left_while_it_is_read() -> None:
         await pilot.press("R", "escape")
         await shows(app, "hide errors")
         assert "sort" in screen_text(app)
+
+
+async def test_a_report_is_laid_out_for_the_width_there_is() -> None:
+    async with running([PERI], size=(160, 40)) as (app, pilot):
+        rows = (await open_report(app, pilot)).report_list
+        wide = list(rows.rows)
+        await pilot.resize_terminal(80, 40)
+        await until(lambda: rows.rows != wide)
+        assert max(width_of(row.line) for row in rows.rows) < max(width_of(row.line) for row in wide)
+        await pilot.resize_terminal(160, 40)
+        await until(lambda: rows.rows == wide)

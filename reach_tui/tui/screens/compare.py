@@ -73,16 +73,20 @@ class CompareScreen(ReportActions, ReadingScreen):
 
     @on(Done)
     def _done(self, message: Done) -> None:
-        rows = self.report_list
         if isinstance(message.found, ReachError):
             self.reach.say(message.found.line(), severity="error")
             self.wait(f"no comparison: {message.found.line()}")
             return
         self.found = message.found
         self.warn(self.found.problems)
-        rows.rows = comparison_rows(self.found, rows.line_width)
-        rows.set_count(len(rows.rows))
+        self.lay_out()
         self.refresh_bars()
+
+    def lay_out(self) -> None:
+        rows = self.report_list
+        if self.found is not None:
+            rows.rows = comparison_rows(self.found, rows.line_width)
+            rows.set_count(len(rows.rows))
 
     def action_open(self) -> None:
         rows = self.report_list

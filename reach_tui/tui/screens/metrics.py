@@ -101,12 +101,9 @@ class MetricsScreen(Exports, OpensCalls, ReadingScreen):
     def _measured(self, message: Measured) -> None:
         self.found = message.found
         self.warn(message.problems)
-        self._lay_out()
+        self.lay_out()
 
-    def on_resize(self) -> None:
-        self.call_after_refresh(self._lay_out)
-
-    def _lay_out(self) -> None:
+    def lay_out(self) -> None:
         rows = self.metric_list
         if self.found is not None:
             rows.rows = metric_rows(self.found, self.by, rows.line_width, self.reach.glyphs, self._title_of)
@@ -130,7 +127,7 @@ class MetricsScreen(Exports, OpensCalls, ReadingScreen):
     def action_group(self) -> None:
         """The next grouping."""
         self.by = GROUPS[(GROUPS.index(self.by) + 1) % len(GROUPS)]
-        self._lay_out()
+        self.lay_out()
 
     def action_definitions(self) -> None:
         """What each word means."""

@@ -39,6 +39,13 @@ class ReadingScreen(FramedScreen):
         sessions: int
         seconds: float
 
+    def lay_out(self) -> None:
+        """Make the rows for the width there is, of what has been read."""
+        raise NotImplementedError  # the screen does
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self.lay_out)
+
     @property
     def reading_list(self) -> ReadingList:
         """The list."""

@@ -105,10 +105,10 @@ class ReportScreen(ReportActions, ReadingScreen):
     def _built(self, message: Built) -> None:
         self.report = message.report
         self.warn(message.problems)
-        self._lay_out()
+        self.lay_out()
         self.refresh_bars()
 
-    def _lay_out(self) -> None:
+    def lay_out(self) -> None:
         if self.report is not None:
             rows = self.report_list
             rows.rows = report_rows(self.report, rows.line_width, self.reach.glyphs, soft=self.count_soft)
@@ -141,7 +141,7 @@ class ReportScreen(ReportActions, ReadingScreen):
     def action_soft(self) -> None:
         """Show the soft signals of each tool, or not."""
         self.count_soft = not self.count_soft
-        self._lay_out()
+        self.lay_out()
         state = "soft signals are shown below each tool" if self.count_soft else "soft signals are left out again"
         self.reach.say(state)
 
@@ -187,7 +187,7 @@ class ReportScreen(ReportActions, ReadingScreen):
         listed = self.report_list
         without = [row.line for row in listed.rows]
         self.report = replace(self.report, inferred=rows)
-        self._lay_out()
+        self.lay_out()
         first = next((i for i, row in enumerate(listed.rows) if i >= len(without) or row.line != without[i]), None)
         if rows is None:
             self.reach.say("the inferred part is left out again")

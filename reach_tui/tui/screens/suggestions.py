@@ -84,12 +84,9 @@ class SuggestionsScreen(OpensCalls, ReadingScreen):
             self.wait(f"no suggestions: {message.found.line()}")
             return
         self.found, self._examples = message.found
-        self._lay_out()
+        self.lay_out()
 
-    def on_resize(self) -> None:
-        self.call_after_refresh(self._lay_out)
-
-    def _lay_out(self) -> None:
+    def lay_out(self) -> None:
         rows = self.suggestion_list
         if self.found is not None:
             width, glyphs = rows.line_width, self.reach.glyphs

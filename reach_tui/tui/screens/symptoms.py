@@ -68,7 +68,7 @@ class SymptomsScreen(OpensCalls, ReadingScreen):
     def begin(self) -> None:
         if self._session is not None:
             self.findings = self._session.findings
-            self.call_after_refresh(self._lay_out)
+            self.call_after_refresh(self.lay_out)
         else:
             self._diagnose()
 
@@ -90,12 +90,9 @@ class SymptomsScreen(OpensCalls, ReadingScreen):
     def _diagnosed(self, message: Diagnosed) -> None:
         self.findings, self._homes = message.findings, message.homes
         self.warn(message.problems)
-        self._lay_out()
+        self.lay_out()
 
-    def on_resize(self) -> None:
-        self.call_after_refresh(self._lay_out)
-
-    def _lay_out(self) -> None:
+    def lay_out(self) -> None:
         rows = self.symptom_list
         if self.findings is not None:
             titles = None if self._session is not None else self._title_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from reach_tui.tui.lines import width_of
+from reach_tui.tui.report_rows import report_rows
 from reach_tui.tui.screens.calls import CallsScreen
 from reach_tui.tui.screens.session import SessionScreen
 from tests.tui.kit import DATA, open_report, running, screen_text, shows, until
@@ -61,10 +61,12 @@ async def test_report_can_be_left_while_it_is_read() -> None:
 
 async def test_a_report_is_laid_out_for_the_width_there_is() -> None:
     async with running([PERI], size=(160, 40)) as (app, pilot):
-        rows = (await open_report(app, pilot)).report_list
+        screen = await open_report(app, pilot)
+        rows = screen.report_list
         wide = list(rows.rows)
         await pilot.resize_terminal(80, 40)
         await until(lambda: rows.rows != wide)
-        assert max(width_of(row.line) for row in rows.rows) < max(width_of(row.line) for row in wide)
+        assert screen.report is not None
+        assert rows.rows == report_rows(screen.report, rows.line_width, app.glyphs)
         await pilot.resize_terminal(160, 40)
         await until(lambda: rows.rows == wide)

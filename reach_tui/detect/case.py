@@ -9,6 +9,7 @@ from functools import cached_property
 from reach_tui.base.jsonio import JsonValue
 from reach_tui.detect import command as commands
 from reach_tui.detect.matcher import Hit, Matcher, Window
+from reach_tui.detect.pages import Shown
 from reach_tui.detect.rules import Rule, When
 from reach_tui.detect.wrappers import Body
 from reach_tui.model import ToolCall
@@ -28,6 +29,8 @@ class Case:
     view: Window
     matcher: Matcher
     nature: str
+    page: Shown | None = None
+    """The page that a browsing tool shows in its frame."""
     fields: dict[str, str] = field(default_factory=dict)
 
     @cached_property
@@ -104,6 +107,8 @@ class Case:
         if when.status is not None and not self.matcher.contains(when.status, call.status or ""):
             return False
         if when.tool is not None and not self.matcher.contains(when.tool, call.tool):
+            return False
+        if when.not_tool is not None and self.matcher.contains(when.not_tool, call.tool):
             return False
         return self._holds_command(when) and self._holds_values(when)
 

@@ -14,10 +14,12 @@ from posixpath import basename, normpath
 from typing import TypeAlias
 
 from reach_tui.base.jsonio import JsonValue, as_int
+from reach_tui.detect.pages import shown
 from reach_tui.model import Evidence, Verdict
 
 HEAD = 4000
 """Characters of a result that are looked at."""
+_SPAN = 300
 _FEW = 3  # numbered lines that make a gutter
 _PATHS = ("filePath", "file_path", "path", "filename", "file", "absolute_path", "target_file")
 _FOLDERS = ("path", "dir_path", "directory", "dir", "folder", "target_directory", "root")
@@ -36,7 +38,10 @@ _FINAL = re.compile(
     r"(?im)^[ \t>*-]*(?:final|resolved|effective|landing|redirected)[ _-](?:url|page|location|to)"
     r"[ \t]*(?::|=|→|->)[ \t]*(https?://[^\s<>\"')]+)"
 )
-_SIGN_IN = re.compile(r"(?i)^https?://[^/]*(?:/[^?#]*)?/(?:log-?in|sign-?in|sso|signon|session/new)(?:[/?#]|$)")
+_SIGN_IN = re.compile(
+    r"(?i)^https?://(?:(?:accounts?|login|signin|sso|auth)\.[^/]*(?:[/?#]|$)"
+    r"|[^/]*(?:/[^?#]*)?/(?:log-?in|sign-?in|sso|signon|session/new|authwall|users/sign_in)(?:\.\w{2,5})?(?:[/?#]|$))"
+)
 _ONE = re.compile(r"(?:get|read|fetch|find|look_?up|show|retrieve|load|track|view|describe)(?=_|[A-Z]|-)", re.I)
 
 
@@ -188,13 +193,22 @@ def _count(arguments: Mapping[str, JsonValue], head: str, start: int) -> Contrad
 
 
 def _sign_in(arguments: Mapping[str, JsonValue], head: str, start: int) -> Contradiction | None:
-    asked, final = _text(arguments, ("url", "uri", "link")), _FINAL.search(head[:1000])
-    if not asked or final is None or not _SIGN_IN.match(final[1]) or _SIGN_IN.match(asked):
+    asked = _text(arguments, ("url", "uri", "link"))
+    if final := _FINAL.search(head[:1000]):
+        ended, at = final[1], final.start(1)
+    elif page := shown(head, 0, len(head)):
+        ended, at, asked = page.url, page.url_at, asked or page.asked
+    else:
+        return None
+    if not asked or not _SIGN_IN.match(ended) or _SIGN_IN.match(_with_scheme(asked)):
         return None
     words = "It ended at a sign-in page instead of the page that was asked for."
-    return Contradiction(
-        "web.ended_at_sign_in", words, "permission_denied", "auth_missing_or_expired", _span(final, start)
-    )
+    evidence = Evidence(ended[:_SPAN], start + at, start + at + len(ended[:_SPAN]))
+    return Contradiction("web.ended_at_sign_in", words, "permission_denied", "auth_missing_or_expired", evidence)
+
+
+def _with_scheme(address: str) -> str:
+    return address if "://" in address else f"https://{address}"
 
 
 def other_id(tool: str, arguments: JsonValue, text: str, value: JsonValue) -> Contradiction | None:

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from reach_tui.base.jsonio import JsonValue
-from reach_tui.detect import checks, contradictions, envelope, verdicts
+from reach_tui.detect import checks, contradictions, envelope, pages, verdicts
 from reach_tui.detect.case import STRONG, Case
 from reach_tui.detect.codes import class_of_exit
 from reach_tui.detect.matcher import Hit, Matcher, evidence_span, window
@@ -25,6 +25,7 @@ RULES = Path(__file__).with_name("rules")
 _FALLBACK = "any"
 _SHELL = "shell"
 _EDIT = "edit"
+_FETCH = "fetch"  # of a page, if the arguments name one; else of a mail, a row, whatever the server has
 _SHORT = 4000  # characters of an unknown tool's answer that may be read as a known one's
 _BEGINNING = 200
 _REST = 700  # characters of a long message that still tell its class
@@ -51,6 +52,9 @@ class Engine:
         self.rules = rules
         self._desks = {family.id: Desk(family) for family in rules.families}
         self._classes = Matcher(rules.classes, exact=True)
+        browsing = next((family.rules for family in rules.families if family.id == pages.BROWSING), ())
+        self._of_page = Matcher(tuple(rule for rule in browsing if rule.family == pages.PACK))
+        self._of_frame = Matcher(tuple(rule for rule in browsing if rule.family != pages.PACK))
         self._by_tool: dict[str, Desk | None] = {}
 
     @property
@@ -94,7 +98,8 @@ class Engine:
         text = result.text if result is not None else ""
         body = unwrap(text, desk.nature == "log") if text else Body(0, 0)
         view = window(text, body.start, body.end, desk.nature)
-        case = Case(call, text, body, view, desk.matcher, desk.nature)
+        page = pages.shown(text, body.start, body.end) if desk.family.id == pages.BROWSING else None
+        case = Case(call, text, body, view, self._of_frame if page else desk.matcher, desk.nature, page=page)
         if desk.argument_rules and (verdict := self._by_arguments(case, desk)):
             return verdict
         if result is None:
@@ -112,6 +117,8 @@ class Engine:
 
     def _find_desk(self, tool: str) -> Desk | None:
         names = checks.tool_names(tool)
+        if _FETCH in names:
+            return None
         for name in names:
             for desk in self._desks.values():
                 if name in desk.family.tools:
@@ -123,6 +130,8 @@ class Engine:
         return None
 
     def _desk_for_arguments(self, tool: str, arguments: JsonValue) -> Desk:
+        if tool.lower().endswith(_FETCH) and pages.names_address(arguments) and pages.BROWSING in self._desks:
+            return self._desks[pages.BROWSING]
         if isinstance(arguments, dict):
             action = arguments.get("action")
             if (
@@ -196,10 +205,22 @@ class Engine:
         if value is None and case.matcher is self._desks[_FALLBACK].matcher and (verdict := self._as_known_tool(case)):
             return verdict
         desk = self._desk(case.call.tool, case.call.arguments)
+        if case.page and (verdict := self._by_page(case, case.page)):
+            return verdict
         found = contradictions.find(
             desk.family.id, case.call.tool, case.call.arguments, case.text, case.body.start, value
         )
         return found.verdict if found else self._quiet(case)
+
+    def _by_page(self, case: Case, page: pages.Shown) -> Verdict | None:
+        """What a page says inside a browser's frame is judged by the rules for pages."""
+        if not page.tells or page.start >= page.end:
+            return None
+        view = window(case.text, page.start, page.end, case.nature)
+        body = Body(page.start, page.end)
+        inner = Case(case.call, case.text, body, view, self._of_page, case.nature)
+        hit = inner.find()
+        return self._by_hit(inner, hit) if hit else None
 
     def _as_known_tool(self, case: Case) -> Verdict | None:
         """A tool nobody knows may be a shell or an editor by another name: its short answer begins as theirs do."""

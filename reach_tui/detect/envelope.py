@@ -3,114 +3,41 @@
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from dataclasses import dataclass
 
 from reach_tui.base.jsonio import BadJson, JsonValue, loads
 from reach_tui.detect.codes import class_of_code, is_failure_code
+from reach_tui.detect.envelope_words import (
+    ANSWERS,
+    BAD_STATUS,
+    BESIDE,
+    BESIDE_CODE,
+    BESIDE_STATUS,
+    CAPITALS,
+    CHECKED,
+    CODES,
+    ERROR_ALONE,
+    ERROR_KINDS,
+    ERRORS,
+    FOREIGN,
+    INNER,
+    ITEM_RULES,
+    MESSAGES,
+    NONE,
+    NOTHING,
+    REASONS,
+    REFUSED_STATUS,
+    SAYS,
+)
 
 LIMIT = 400_000
 """Longer texts are not parsed; their beginning is matched like any other."""
 _LITERAL_LIMIT = 20_000
 _NOTE_LIMIT = 1000
 _DEPTH = 5
-_INNER = (
-    "response",
-    "result",
-    "results",
-    "data",
-    "output",
-    "content",
-    "body",
-    "text",
-    "message",
-    "messages",
-    "detail",
-    "structuredContent",
-    "tool_execution",
-    "tool_result",
-    "toolResult",
-    "tool_response",
-    "function_response",
-    "functionResponse",
-    "observation",
-)
-_MESSAGES = (
-    "message",
-    "msg",
-    "error_message",
-    "errorMessage",
-    "detail",
-    "details",
-    "title",
-    "reason",
-    "description",
-    "error_description",
-    "error_details",
-    "error_text",
-    "errmsg",
-    "info",
-    "error_type",
-    "error-type",
-)
-_ERRORS = ("error", "Error", "errors", "err", "exception")
-_ANSWERS = ("content", "result", "response", "output", "data")
-_REASONS = ("message", "msg", "error_message", "errorMessage", "detail", "reason", "error_description")
-_SAYS = ("message", "error", "text", "details", "detail", "reason", "code")
-_ITEM_RULES = frozenset(("json.is_error", "json.not_ok", "json.error"))
-_BESIDE = frozenset(
-    [
-        "error",
-        "errors",
-        "err",
-        "status",
-        "code",
-        "success",
-        "ok",
-        "type",
-        "iserror",
-        "is_error",
-        "statuscode",
-        "status_code",
-        "meta",
-        "_meta",
-        "timestamp",
-        "time",
-        "requestid",
-        "request_id",
-        "traceid",
-        "trace_id",
-        "path",
-        "method",
-        "url",
-        "message",
-        "messages",
-        "info",
-        "detail",
-        "response",
-        "result",
-        "data",
-        "instance",
-        "version",
-    ]
-)
-_BESIDE_CODE = _BESIDE | {"body", "title", "headers", "details", "text"}
-_CHECKED = frozenset(
-    ("valid", "isvalid", "is_valid", "exists", "available", "allowed", "found", "deliverable", "spam", "safe")
-)
-_BAD_STATUS = frozenset(("error", "failed", "failure", "fail", "exception"))
-_ERROR_KINDS = {
-    "error": None,
-    "error-text": None,
-    "error-json": None,
-    "tool-error": None,
-    "execution-denied": "permission_denied/user_rejected",
-}
-"""What the AI SDK and Home Assistant write as the kind of an answer."""
-_ERROR_ALONE = frozenset(("error", "message", "code", "status", "success"))
-_NOTHING = frozenset(("", "none", "null", "no", "false", "ok", "success", "0", "n/a", "(none)"))
-_NONE = ("0 ", "0:", "no error", "no issue", "none ")
-_CODES = ("status", "cod", "statusCode", "status_code", "code", "http_status", "httpStatus", "errorCode", "error_code")
+_BETWEEN = re.compile(r"[^a-z]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +104,8 @@ def examine(value: JsonValue, depth: int = 0) -> Finding | None:
         return _examine_list(value, depth)
     if not isinstance(value, dict) or not value:
         return None
+    if not CAPITALS.keys().isdisjoint(value):
+        value = {CAPITALS.get(name, name): item for name, item in value.items()}
     return _examine_status(value) or _examine_error(value) or _examine_inner(value, depth)
 
 
@@ -188,14 +117,14 @@ def _examine_list(items: list[JsonValue], depth: int) -> Finding | None:
     if depth == 0:  # a bare list is data, whatever its rows say
         return examine(items[0], 2) if len(items) == 1 and _only_an_error(items[0]) else None
     found = [examine(item, depth + 2) for item in items[:200]]
-    bad = [item for item in found if item is not None and item.rule in _ITEM_RULES and not item.false_flag]
+    bad = [item for item in found if item is not None and item.rule in ITEM_RULES and not item.false_flag]
     return bad[0] if len(bad) == len(items) else None
 
 
 def _only_an_error(item: JsonValue) -> bool:
     """True for `{"error": "a sentence"}`, with nothing but a code beside it: no row of a table has that alone."""
     error = item.get("error") if isinstance(item, dict) else None
-    return isinstance(item, dict) and isinstance(error, str) and " " in error and item.keys() <= _ERROR_ALONE
+    return isinstance(item, dict) and isinstance(error, str) and " " in error and item.keys() <= ERROR_ALONE
 
 
 def _examine_status(value: dict[str, JsonValue]) -> Finding | None:
@@ -203,19 +132,32 @@ def _examine_status(value: dict[str, JsonValue]) -> Finding | None:
         if value.get(name) is True:
             return Finding("json.is_error", _message(value), _code_class(value), 0.97)
     for name in ("success", "ok", "succeeded", "Success", "successful", "successfull", "isSuccess"):
-        if value.get(name) is False:
+        if value.get(name) is False or value.get(name) in ("false", "False"):
             return Finding("json.not_ok", _message(value), _code_class(value), 0.95)
     status = value.get("status", value.get("state", value.get("result")))
-    told = len(value) <= 2 or any(value.get(name) for name in ("error", *_REASONS))
-    if isinstance(status, str) and status.lower() in _BAD_STATUS and told and not _has_data(value):
-        return Finding("json.status_error", _message(value), _code_class(value), 0.93)
-    if "error" in (value.get("type"), value.get("object")) and any(name in value for name in _SAYS):
+    if isinstance(status, str) and _is_bad(status, value) and not _has_data(value):
+        return Finding("json.status_error", _message(value) or status, _code_class(value), 0.93)
+    if "error" in (value.get("type"), value.get("object")) and any(name in value for name in SAYS):
         return Finding("json.type_error", _message(value) or _as_message(value), _code_class(value), 0.93)
     kind = value.get("response_type", value.get("type"))
-    if isinstance(kind, str) and kind in _ERROR_KINDS and (kind != "error" or "response_type" in value):
+    if isinstance(kind, str) and kind in ERROR_KINDS and (kind != "error" or "response_type" in value):
         said = {name: item for name, item in value.items() if name not in ("type", "response_type")}
-        return Finding("json.type_error", _message(value) or _as_message(said), _ERROR_KINDS[kind], 0.93)
+        return Finding("json.type_error", _message(value) or _as_message(said), ERROR_KINDS[kind], 0.93)
     return None
+
+
+def _is_bad(status: str, value: dict[str, JsonValue]) -> bool:
+    """True if the status is that of the call, not of a thing that the object is a record of."""
+    word = status.lower()
+    if word in BAD_STATUS:
+        told = any(value.get(name) for name in ("error", *REASONS))
+        return len(value) <= 2 or (told and (bool(value.get("error")) or _foreign(value) < FOREIGN))
+    return _BETWEEN.sub("_", word) in REFUSED_STATUS and not _foreign(value)
+
+
+def _foreign(value: dict[str, JsonValue]) -> int:
+    """How many names hold something that no bare complaint has."""
+    return sum(name.lower() not in BESIDE_STATUS and item not in ("", [], {}) for name, item in value.items())
 
 
 def _examine_error(value: dict[str, JsonValue]) -> Finding | None:
@@ -245,15 +187,15 @@ def _examine_error(value: dict[str, JsonValue]) -> Finding | None:
             "json.error", _message({"error": refused[0]["msg"]}), "invalid_parameter", 0.93
         )  # FastAPI's form
     meta = value.get("meta")
-    if isinstance(meta, dict) and not _has_data(value) and any(is_failure_code(meta.get(name)) for name in _CODES):
+    if isinstance(meta, dict) and not _has_data(value) and any(is_failure_code(meta.get(name)) for name in CODES):
         return Finding("json.failure_code", _message(meta), _code_class(meta), 0.9)
-    for name in _CODES:
+    for name in CODES:
         if (
             is_failure_code(value.get(name))
             and (
                 len(value) == 1
-                or (len(value) == 2 and value.keys() - {name} <= _BESIDE_CODE)
-                or any(isinstance(value.get(key), str) for key in _REASONS)
+                or (len(value) == 2 and value.keys() - {name} <= BESIDE_CODE)
+                or any(isinstance(value.get(key), str) for key in REASONS)
                 or {"title", "type"} <= value.keys()
             )
             and not _has_data(value)
@@ -272,7 +214,7 @@ def _examine_error(value: dict[str, JsonValue]) -> Finding | None:
 def _examine_inner(value: dict[str, JsonValue], depth: int) -> Finding | None:
     if depth > _DEPTH:
         return None
-    for name in _INNER:
+    for name in INNER:
         inner = value.get(name)
         if isinstance(inner, str):
             if _stands_alone(value, name) and (found := _examine_text(inner, depth)):
@@ -284,11 +226,11 @@ def _examine_inner(value: dict[str, JsonValue], depth: int) -> Finding | None:
 
 def _stands_alone(value: dict[str, JsonValue], name: str) -> bool:
     """True if the text is what the envelope is there for, not one field of a record among others."""
-    if any(key.lower() in _CHECKED for key in value):  # a checker's verdict on what it was asked about
+    if any(key.lower() in CHECKED for key in value):  # a checker's verdict on what it was asked about
         return False
     return all(
         key == name
-        or key.lower() in _BESIDE
+        or key.lower() in BESIDE
         or item is None
         or item in ("", [], {})
         or isinstance(item, bool | int | float)
@@ -310,7 +252,7 @@ def _says_error(error: JsonValue) -> bool:
     if error is None or isinstance(error, bool | int | float):
         return error is True
     if isinstance(error, str):
-        return error.strip().lower() not in _NOTHING and not error.lstrip().lower().startswith(_NONE)
+        return error.strip().lower() not in NOTHING and not error.lstrip().lower().startswith(NONE)
     return bool(error)
 
 
@@ -337,7 +279,7 @@ def _all_bad(items: list[JsonValue]) -> bool:
 
 
 def _message(value: dict[str, JsonValue]) -> str:
-    for name in (*_ERRORS, *_MESSAGES, *_ANSWERS):
+    for name in (*ERRORS, *MESSAGES, *ANSWERS):
         text = _as_message(value.get(name))
         if text:
             return text
@@ -346,13 +288,13 @@ def _message(value: dict[str, JsonValue]) -> str:
 
 def _as_message(value: JsonValue, depth: int = 0) -> str:
     if isinstance(value, str):
-        return value if value.strip().lower() not in _NOTHING else ""
+        return value if value.strip().lower() not in NOTHING else ""
     if depth > 3:
         return ""
     if isinstance(value, list):
         return next((text for item in value[:5] if (text := _as_message(item, depth + 1))), "")
     if isinstance(value, dict):
-        for name in (*_MESSAGES, "error", "text", "type"):
+        for name in (*MESSAGES, "error", "text", "type"):
             if text := _as_message(value.get(name), depth + 1):
                 return text
         return next((text for item in list(value.values())[:5] if (text := _as_message(item, depth + 1))), "")
@@ -372,7 +314,7 @@ def _code_class(value: dict[str, JsonValue]) -> str | None:
     elif isinstance(error, str) and (found := class_of_code(error)):
         return found
     for place in places:
-        for name in (*_CODES, "name", "type"):
+        for name in (*CODES, "name", "type"):
             if found := class_of_code(place.get(name)):
                 return found
     return None

@@ -12,6 +12,7 @@ from reach_tui.base.jsonio import JsonValue
 from reach_tui.detect import contradictions
 from reach_tui.detect.envelope import examine, parse
 from reach_tui.detect.matcher import WINDOWS, Matcher, windowed
+from reach_tui.detect.pages import BROWSING, framed
 from reach_tui.detect.rules import Family
 from reach_tui.detect.wrappers import unwrap, wrapped
 from reach_tui.model import Glance, Verdict
@@ -35,6 +36,7 @@ class Quick:
         "_log",
         "_matches",
         "_nature",
+        "_pages",
         "_tail",
         "_verdict",
     )
@@ -43,6 +45,7 @@ class Quick:
         self._nature = family.nature
         self._head, self._tail = WINDOWS[family.nature]
         self._log = family.nature == "log"
+        self._pages = family.id == BROWSING
         self._verdict = FINE_CONTENT if family.nature == "content" else FINE
         self._matches = matcher.matches
         self._harmless: set[str] = set()
@@ -57,7 +60,7 @@ class Quick:
     def fine(self, call: Glance) -> Verdict | None:
         """The verdict on a call with `plain` set, None if the whole call must be judged."""
         text, code = call.text, call.exit_code
-        if not text or (code and self._log):
+        if not text or (code and self._log) or (self._pages and framed(text)):
             return None
         if len(text) > _SHORT:
             if not self._silent(text, call):

@@ -19,6 +19,7 @@ _WHEN_KEYS = {
     "flag",
     "status",
     "tool",
+    "not_tool",
     "arguments",
     "metadata",
     "command",
@@ -184,14 +185,14 @@ def _when(table: object, fail: _Fail) -> When:
     for key in ("displays", "names_program"):
         if key in table and not isinstance(table[key], bool):
             fail(f"when.{key}", "must be true or false")
-    for key in ("status", "tool", "command", "not_command"):
+    for key in ("status", "tool", "not_tool", "command", "not_command"):
         if key in table and not isinstance(table[key], str):
             fail(f"when.{key}", "must be a pattern")
         _check_pattern(f"when.{key}", table.get(key), fail)
     flag = {True: "true", False: "false", "unset": "unset", None: None}[table.get("flag")]
     rest = {
         key: table[key]
-        for key in ("status", "tool", "command", "not_command", "displays", "max_chars", "max_lines")
+        for key in ("status", "tool", "not_tool", "command", "not_command", "displays", "max_chars", "max_lines")
         if key in table
     }
     return When(

@@ -22,6 +22,8 @@ class When:
     """Pattern for the store's own word for the call's state."""
     tool: str | None = None
     """Pattern that the tool's name must contain."""
+    not_tool: str | None = None
+    """Pattern that it must not contain."""
     arguments: Mapping[str, str] = field(default_factory=dict)
     """Argument to `missing`, `present`, `empty`, `true`, `false`, `no_regex` (does not parse), or `~` and a pattern."""
     metadata: Mapping[str, str] = field(default_factory=dict)

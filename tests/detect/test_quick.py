@@ -93,6 +93,9 @@ PIECES = (
     "Final URL: https://a.example/login",
     "Permission denied",
     "ENOENT",
+    "I typed 'https://a.example/x' into the browser address bar.\n\n",
+    "Here is a screenshot of [a](https://a.example/login). The viewport shows 90% of it.\n",
+    "has detected the following text:\n\nPage not found\n",
 )
 TEXTS = st.lists(st.sampled_from(PIECES) | st.text(max_size=30), max_size=9).map("".join)
 TOOLS = st.sampled_from(
@@ -104,6 +107,7 @@ TOOLS = st.sampled_from(
         "grep",
         "glob",
         "webfetch",
+        "fetch",
         "task",
         "todowrite",
         "mcp__shop__get_order",

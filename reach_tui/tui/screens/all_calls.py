@@ -22,7 +22,7 @@ from reach_tui.tui.rows import title_of
 from reach_tui.tui.screens.base import FramedScreen
 from reach_tui.tui.screens.call_opening import OpensCalls
 from reach_tui.tui.screens.counted import CountedSessions
-from reach_tui.tui.widgets.line_view import LineList
+from reach_tui.tui.widgets.line_view import LineList, app_of
 
 _AGAIN_SECONDS = 1.0
 _VIEWS = tuple(View)
@@ -37,17 +37,14 @@ class EveryCall(LineList):
         self.advice = ""
 
     def line_at(self, index: int, width: int) -> Line:
-        from reach_tui.tui.app import ReachApp
-
-        assert isinstance(self.app, ReachApp)
-        pages, cursor = self.pages, index == self.cursor
+        app, pages, cursor = app_of(self), self.pages, index == self.cursor
         number = pages.number(index)
         title = title_of(pages.entry(number).judged)
         one = pages.line(index)
         if one is not None:
-            return draw(one, width, self.app.glyphs, self.app.now(), title, cursor=cursor)
+            return draw(one, width, app.glyphs, app.now(), title, cursor=cursor)
         text = "changed since it was counted" if pages.is_read(number) else "…"
-        return [(self.app.glyphs.cursor if cursor else " ", "key"), (f" {text}  {title}", "dim")]
+        return [(app.glyphs.cursor if cursor else " ", "key"), (f" {text}  {title}", "dim")]
 
     def empty_line(self, index: int, width: int) -> Line:
         return [(f"  {self.advice}", "dim")] if index == 1 else []

@@ -11,7 +11,7 @@ from textual.screen import Screen
 
 from reach_tui.tui.commands import commands_for, shown_keys
 from reach_tui.tui.lines import Line, padded, spread, width_of
-from reach_tui.tui.widgets.line_view import Bar, LineList, LineView
+from reach_tui.tui.widgets.line_view import Bar, LineList, LineView, app_of
 
 if TYPE_CHECKING:
     from reach_tui.tui.app import ReachApp
@@ -49,10 +49,7 @@ class FramedScreen(Screen[None]):
     @property
     def reach(self) -> ReachApp:
         """The app, with its own type."""
-        from reach_tui.tui.app import ReachApp
-
-        assert isinstance(self.app, ReachApp)
-        return self.app
+        return app_of(self)
 
     # The frame
 

@@ -18,7 +18,7 @@ from reach_tui.tui.commands import CALLS, bindings_for
 from reach_tui.tui.lines import Line
 from reach_tui.tui.screens.base import FramedScreen
 from reach_tui.tui.screens.call_opening import OpensCalls
-from reach_tui.tui.widgets.line_view import LineList
+from reach_tui.tui.widgets.line_view import LineList, app_of
 from reach_tui.workspace import Source
 from reach_tui.workspace.finding import CallQuery, matching
 from reach_tui.workspace.reporting import Selection
@@ -36,11 +36,8 @@ class CallList(LineList):
         self.calls: list[CallLine] = []
 
     def line_at(self, index: int, width: int) -> Line:
-        from reach_tui.tui.app import ReachApp
-
-        assert isinstance(self.app, ReachApp)
-        one = self.calls[index]
-        return draw(one, width, self.app.glyphs, self.app.now(), one.source.name, cursor=index == self.cursor)
+        app, one = app_of(self), self.calls[index]
+        return draw(one, width, app.glyphs, app.now(), one.source.name, cursor=index == self.cursor)
 
 
 class CallsScreen(OpensCalls, FramedScreen):

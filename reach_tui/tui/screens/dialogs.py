@@ -16,7 +16,7 @@ from textual.widgets import Input
 from reach_tui.base.text import clean
 from reach_tui.tui.commands import help_rows
 from reach_tui.tui.lines import Line, fit, padded, wrap
-from reach_tui.tui.widgets.line_view import Bar, LineList, LinesView
+from reach_tui.tui.widgets.line_view import Bar, LineList, LinesView, app_of
 
 Answer = TypeVar("Answer")
 
@@ -75,12 +75,9 @@ class HelpDialog(TextDialog):
         self._screen = screen
 
     def _build(self, width: int) -> list[Line]:
-        from reach_tui.tui.app import ReachApp
-
-        assert isinstance(self.app, ReachApp)
         lines: list[Line] = []
         group_before = None
-        for group, keys, text in help_rows(self._screen, self.app.keymap):
+        for group, keys, text in help_rows(self._screen, app_of(self).keymap):
             if group != group_before:
                 if lines:
                     lines.append([])
@@ -89,7 +86,7 @@ class HelpDialog(TextDialog):
             first, *more = wrap(text, max(10, width - 16))
             lines.append([("  ", "text"), (fit(keys, 13), "key"), (" ", "text"), (first, "text")])
             lines += [[(" " * 16, "text"), (row, "text")] for row in more]
-        glyphs = self.app.glyphs
+        glyphs = app_of(self).glyphs
         marks = (
             (glyphs.hidden, "hidden", "failed, and the store says it succeeded (or nothing)"),
             (glyphs.flagged, "flagged", "failed, and the store says so"),

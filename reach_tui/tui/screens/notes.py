@@ -17,7 +17,7 @@ from reach_tui.tui.lines import Line, fit
 from reach_tui.tui.queue_lines import code_digits
 from reach_tui.tui.screens.base import FramedScreen
 from reach_tui.tui.screens.call_opening import OpensCalls
-from reach_tui.tui.widgets.line_view import LineList
+from reach_tui.tui.widgets.line_view import LineList, app_of
 from reach_tui.workspace import Source
 from reach_tui.workspace.queueing import class_notes, notes
 
@@ -34,12 +34,10 @@ class NoteList(LineList):
         self.advice = ""
 
     def line_at(self, index: int, width: int) -> Line:
-        from reach_tui.tui.app import ReachApp
-
-        assert isinstance(self.app, ReachApp)
+        app = app_of(self)
         source, label = self.notes[index]
-        glyphs, marked = self.app.glyphs, label.uid in self.chosen
-        place = self.app.title_of(source, label.session_id)
+        glyphs, marked = app.glyphs, label.uid in self.chosen
+        place = app.title_of(source, label.session_id)
         room = min(48, width // 3)
         return [
             (glyphs.cursor if index == self.cursor else " ", "key"),

@@ -18,7 +18,7 @@ from reach_tui.tui.lines import Line, padded, spread
 from reach_tui.tui.replay_rows import Scene, head_line, numbers, scene_lines
 from reach_tui.tui.screens.dialogs import NoteDialog, TextDialog
 from reach_tui.tui.screens.replayed import ReplayedSession
-from reach_tui.tui.widgets.line_view import Bar, LineList, LinesView
+from reach_tui.tui.widgets.line_view import Bar, LineList, LinesView, app_of
 from reach_tui.tui.widgets.replay_lists import DifferenceList, ReplaySteps
 
 SPEEDS = (1, 2, 4, 8, 16, 64)
@@ -35,10 +35,7 @@ class NumbersDialog(TextDialog):
         self._difference = difference
 
     def _build(self, width: int) -> list[Line]:
-        from reach_tui.tui.app import ReachApp
-
-        assert isinstance(self.app, ReachApp)
-        return numbers(self._difference, width, self.app.glyphs)
+        return numbers(self._difference, width, app_of(self).glyphs)
 
 
 class ReplayScreen(ReplayedSession):

@@ -21,7 +21,7 @@ from reach_tui.tui.lines import Line, wrap
 from reach_tui.tui.overview import seconds_left
 from reach_tui.tui.screens.base import FramedScreen, named
 from reach_tui.tui.screens.call_opening import OpensCalls
-from reach_tui.tui.widgets.line_view import LineList
+from reach_tui.tui.widgets.line_view import LineList, app_of
 from reach_tui.workspace import JudgedCall, Source
 from reach_tui.workspace.reading import Stopped
 from reach_tui.workspace.searching import Hit, marks, search_source
@@ -53,11 +53,8 @@ class HitList(LineList):
         self.advice: tuple[str, ...] = _HINTS
 
     def line_at(self, index: int, width: int) -> Line:
-        from reach_tui.tui.app import ReachApp
-
-        assert isinstance(self.app, ReachApp)
-        one = self.hits[index]
-        return draw_hit(one, width, self.app.glyphs, self.app.now(), cursor=index == self.cursor)
+        app = app_of(self)
+        return draw_hit(self.hits[index], width, app.glyphs, app.now(), cursor=index == self.cursor)
 
     def empty_line(self, index: int, width: int) -> Line:
         rows = [row for text in self.advice for row in wrap(text, width - 4)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from rich.segment import Segment
 from rich.style import Style
@@ -16,22 +16,23 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from reach_tui.tui.lines import Line, padded
-from reach_tui.tui.themes import Palette
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from reach_tui.tui.app import ReachApp
+
 _KEPT_STRIPS = 512
 
 
-def palette_for(widget: Widget) -> Palette:
-    """The line styles of the theme in force."""
-    return widget.app.palette  # type: ignore[attr-defined,no-any-return] # ReachApp owns it
+def app_of(widget: Widget) -> ReachApp:
+    """The app, with its own type."""
+    return cast("ReachApp", widget.app)
 
 
 def to_strip(line: Line, width: int, widget: Widget, *, cursor: bool = False) -> Strip:
     """A line as a strip of exactly `width` cells on the widget's background (the cursor's where `cursor`)."""
-    palette = palette_for(widget)
+    palette = app_of(widget).palette
     back = palette["cursor"] if cursor else Style(bgcolor=widget.background_colors[1].rich_color)
     pieces: list[list[str]] = []
     for text, name in padded(line, width):
@@ -150,7 +151,7 @@ class LineView(Widget, can_focus=True):
             return (" ", "text")
         thumb = max(1, height * height // self._count)
         start = self.top * (height - thumb) // max(1, self._count - height)
-        return (self.app.glyphs.mark_left if start <= y < start + thumb else " ", "rule")  # type: ignore[attr-defined]
+        return (app_of(self).glyphs.mark_left if start <= y < start + thumb else " ", "rule")
 
     def scroll_lines(self, lines: int) -> None:
         """Scroll by so many lines."""
@@ -294,8 +295,7 @@ class LineList(LineView):
 
 def cursor_mark(rows: LineList, index: int) -> str:
     """The cursor's glyph before the chosen row, a blank before all others."""
-    glyph: str = rows.app.glyphs.cursor  # type: ignore[attr-defined]
-    return glyph if index == rows.cursor else " "
+    return app_of(rows).glyphs.cursor if index == rows.cursor else " "
 
 
 class Bar(Widget):

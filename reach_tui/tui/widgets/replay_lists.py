@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, cast
 
 from reach_tui.replay.differences import Difference
 from reach_tui.tui.lines import Line
 from reach_tui.tui.replay_rows import difference_line, marked_step_line
-from reach_tui.tui.widgets.line_view import LineList
+from reach_tui.tui.widgets.line_view import LineList, app_of
 from reach_tui.workspace import JudgedStep
-
-if TYPE_CHECKING:
-    from reach_tui.tui.app import ReachApp
 
 
 class ReplaySteps(LineList):
@@ -35,7 +31,7 @@ class ReplaySteps(LineList):
             step,
             self.found.get(step.step.number, ()),
             width,
-            cast("ReachApp", self.app).glyphs,
+            app_of(self).glyphs,
             cursor=index == self.cursor,
             digits=max(2, len(str(len(self.steps)))),
         )
@@ -53,7 +49,7 @@ class DifferenceList(LineList):
         self.waiting: Sequence[str] = ()
 
     def line_at(self, index: int, width: int) -> Line:
-        glyphs = cast("ReachApp", self.app).glyphs
+        glyphs = app_of(self).glyphs
         chosen = index == self.cursor and self.has_focus
         return difference_line(self.found[index], width, glyphs, cursor=chosen, digits=4)
 

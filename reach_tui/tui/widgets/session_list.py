@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
 
 from reach_tui.tui.lines import Line
 from reach_tui.tui.rows import session_columns, session_line
 from reach_tui.tui.tree import Entry, Key, Row
-from reach_tui.tui.widgets.line_view import LineList
-
-if TYPE_CHECKING:
-    from reach_tui.tui.app import ReachApp
+from reach_tui.tui.widgets.line_view import LineList, app_of
 
 
 class SessionList(LineList):
@@ -61,7 +57,7 @@ class SessionList(LineList):
         return [(f"  {self.advice[index - 1]}", "dim")] if 0 < index <= len(self.advice) else []
 
     def line_at(self, index: int, width: int) -> Line:
-        app = cast("ReachApp", self.app)
+        app = app_of(self)
         columns = session_columns(width, self.several)
         return session_line(self.rows[index][1], columns, app.glyphs, app.now(), cursor=index == self.cursor)
 

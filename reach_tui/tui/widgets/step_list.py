@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
-
 from reach_tui.tui.lines import Line
 from reach_tui.tui.rows import StepRow, step_line
-from reach_tui.tui.widgets.line_view import LineList
+from reach_tui.tui.widgets.line_view import LineList, app_of
 from reach_tui.workspace import JudgedStep
-
-if TYPE_CHECKING:
-    from reach_tui.tui.app import ReachApp
 
 
 class StepList(LineList):
@@ -28,7 +23,7 @@ class StepList(LineList):
             self.steps[row.index],
             row,
             width,
-            cast("ReachApp", self.app).glyphs,
+            app_of(self).glyphs,
             cursor=index == self.cursor,
             digits=max(2, len(str(len(self.steps)))),
             saved=self.digits,

@@ -15,7 +15,8 @@ from reach_tui.cli.streams import BAD_INPUT, say
 
 if TYPE_CHECKING:
     from reach_tui.base.jsonio import JsonValue
-    from reach_tui.workspace.rules import Detectors, Trial
+    from reach_tui.workspace.rule_trial import Trial
+    from reach_tui.workspace.rules import Detectors
 
 _EXAMPLES = 3  # changed calls shown for each tool
 _WORDS = {True: "failed", False: "ok", None: "undecided"}
@@ -130,7 +131,8 @@ def test(rule_file: Path, path: Path, form: str | None, labels_file: Path | None
     Example:
       reach-tui rules test .reach-tui/rules/parcels.toml opencode.db
     """
-    from reach_tui.workspace.rules import Trial, change_record, changes, engine_with, own_rule_files
+    from reach_tui.workspace.rule_trial import Trial, change_record, changes
+    from reach_tui.workspace.rules import engine_with, own_rule_files
 
     chosen = rule_file.absolute()
     others = [other for other in own_rule_files() if other.resolve() != chosen.resolve()]

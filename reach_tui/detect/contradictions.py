@@ -42,6 +42,19 @@ _SIGN_IN = re.compile(
     r"(?i)^https?://(?:(?:accounts?|login|signin|sso|auth)\.[^/]*(?:[/?#]|$)"
     r"|[^/]*(?:/[^?#]*)?/(?:log-?in|sign-?in|sso|signon|session/new|authwall|users/sign_in)(?:\.\w{2,5})?(?:[/?#]|$))"
 )
+_WALL = re.compile(
+    r"(?i)^https?://[^/]*/(?:[^?#]*/)?(?:(?:sorry|captcha|_?blocked|errors/validatecaptcha)(?:[/?#.]|$)"
+    r"|cdn-cgi/(?:challenge|l/chk)|px/captcha|challenge/?(?:[?#]|$))"
+)
+_ACTS = re.compile(
+    r"(?:create|add|book|reserve|order|buy|send|post|submit|update|set|register|schedule|transfer|pay|upload|make|place"
+    r"|enrol{1,2}|invite|assign|apply|rent|renew|start|issue|generate)(?=_|[A-Z]|-|$)"
+)
+_SAID = frozenset(("message", "msg", "detail", "text", "response"))
+_REASON = re.compile(
+    r"(?i)\b(?:not|cannot|can.t|unable|only|must|denied|declined|insufficient|exceeds?|unavailable|invalid|already|failed"
+    r"|closed|full|no longer|too)\b|n['’]t\b"
+)
 _ONE = re.compile(r"(?:get|read|fetch|find|look_?up|show|retrieve|load|track|view|describe)(?=_|[A-Z]|-)", re.I)
 
 
@@ -71,7 +84,7 @@ def find(family: str, tool: str, arguments: JsonValue, text: str, start: int, va
     if not isinstance(arguments, Mapping):
         return None
     if isinstance(value, dict):
-        return other_id(tool, arguments, text, value)
+        return other_id(tool, arguments, text, value) or _nothing_done(tool, text, value)
     check = CHECKS.get(family)
     return check(arguments, text[start : start + HEAD], start) if check else None
 
@@ -192,7 +205,7 @@ def _count(arguments: Mapping[str, JsonValue], head: str, start: int) -> Contrad
     return Contradiction("edit.count_contradicts", words, "upstream_error", "bad_response", evidence)
 
 
-def _sign_in(arguments: Mapping[str, JsonValue], head: str, start: int) -> Contradiction | None:
+def _ended_elsewhere(arguments: Mapping[str, JsonValue], head: str, start: int) -> Contradiction | None:
     asked = _text(arguments, ("url", "uri", "link"))
     if final := _FINAL.search(head[:1000]):
         ended, at = final[1], final.start(1)
@@ -200,10 +213,14 @@ def _sign_in(arguments: Mapping[str, JsonValue], head: str, start: int) -> Contr
         ended, at, asked = page.url, page.url_at, asked or page.asked
     else:
         return None
-    if not asked or not _SIGN_IN.match(ended) or _SIGN_IN.match(_with_scheme(asked)):
+    evidence = Evidence(ended[:_SPAN], start + at, start + at + len(ended[:_SPAN]))
+    asked = _with_scheme(asked) if asked else ""
+    if _WALL.match(ended) and not _WALL.match(asked):
+        words = "It ended at a wall against robots instead of the page that was asked for."
+        return Contradiction("web.ended_at_wall", words, "permission_denied", "blocked_by_policy", evidence)
+    if not asked or not _SIGN_IN.match(ended) or _SIGN_IN.match(asked):
         return None
     words = "It ended at a sign-in page instead of the page that was asked for."
-    evidence = Evidence(ended[:_SPAN], start + at, start + at + len(ended[:_SPAN]))
     return Contradiction("web.ended_at_sign_in", words, "permission_denied", "auth_missing_or_expired", evidence)
 
 
@@ -215,7 +232,7 @@ def other_id(tool: str, arguments: JsonValue, text: str, value: JsonValue) -> Co
     """One thing was asked for by its id, and the JSON object that came is about another."""
     if not isinstance(arguments, Mapping) or not isinstance(value, dict):
         return None
-    if not _ONE.match(tool.rsplit("__", 1)[-1].rsplit(".", 1)[-1]):
+    if not _ONE.match(_name(tool)):
         return None
     ids = [name for name in arguments if name.lower().endswith("id")]
     if len(ids) != 1:
@@ -236,7 +253,30 @@ def other_id(tool: str, arguments: JsonValue, text: str, value: JsonValue) -> Co
     )
 
 
+def _nothing_done(tool: str, text: str, value: dict[str, JsonValue]) -> Contradiction | None:
+    """Something was to be made or changed, and the answer is null where it should stand, with the reason beside it."""
+    if not _ACTS.match(_name(tool)):
+        return None
+    told = {name: item for name, item in value.items() if item not in (None, "", [], {}, 0)}
+    missing = [name for name in value if value[name] is None and not name.lower().startswith(("err", "warn", "next"))]
+    if len(told) != 1 or not missing or _SAID.isdisjoint(told):
+        return None
+    (reason,) = told.values()
+    if not isinstance(reason, str) or not _REASON.search(reason):
+        return None
+    at = max(0, text.find(reason[:40]))
+    shown = text[at : at + min(len(reason), _SPAN)]
+    words = f"There is no {missing[0]} in the answer, and it says why."
+    return Contradiction(
+        "json.nothing_done", words, "stale_context", "precondition_not_met", Evidence(shown, at, at + len(shown))
+    )
+
+
+def _name(tool: str) -> str:
+    return tool.rsplit("__", 1)[-1].rsplit(".", 1)[-1]
+
+
 Check: TypeAlias = Callable[[Mapping[str, JsonValue], str, int], Contradiction | None]
-CHECKS: Mapping[str, Check] = {"read": _of_reading, "search": _outside, "edit": _count, "web": _sign_in}
+CHECKS: Mapping[str, Check] = {"read": _of_reading, "search": _outside, "edit": _count, "web": _ended_elsewhere}
 """By family, what can be said about its text: asked with the arguments, the first `HEAD` characters, and where those
 begin. JSON is looked at in every family."""

@@ -361,7 +361,7 @@ class Engine:
 
     def _by_envelope(self, case: Case, found: envelope.Finding) -> Verdict | None:
         if found.inner:
-            return self._by_inner_text(case, found.message)
+            return self._by_inner_text(case, found)
         if found.false_flag:
             if case.call.flagged is not True:
                 return None
@@ -397,13 +397,14 @@ class Engine:
             outcome.verdict, outcome.confidence, category, outcome.rule, evidence, outcome.explanation
         )
 
-    def _by_inner_text(self, case: Case, message: str) -> Verdict | None:
+    def _by_inner_text(self, case: Case, found: envelope.Finding) -> Verdict | None:
         """The text inside an envelope that itself says nothing bad is judged by the same rules."""
+        message = found.message
         body = unwrap(message, case.nature == "log")
         view = window(message, body.start, body.end, case.nature)
         inner = Case(case.call, message, body, view, case.matcher, case.nature)
         hit = inner.find()
-        if hit is None or hit.rule.verdict == "ok":
+        if hit is None or hit.rule.verdict == "ok" or (found.praised and hit.rule.confidence <= STRONG):
             return None
         category = (hit.rule.category, hit.rule.subcategory)
         if category == (None, None):

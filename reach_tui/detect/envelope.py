@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reach_tui.base.jsonio import BadJson, JsonValue, loads
 from reach_tui.detect.codes import class_of_code, is_failure_code
@@ -51,6 +51,8 @@ class Finding:
     confidence: float = 0.9
     inner: bool = False
     """No word of failure in the envelope: `message` is the text inside it."""
+    praised: bool = False
+    """The envelope of that text says that all went well."""
     exit_code: int | None = None
     false_flag: bool = False
     """An error word beside good data."""
@@ -214,14 +216,25 @@ def _examine_error(value: dict[str, JsonValue]) -> Finding | None:
 def _examine_inner(value: dict[str, JsonValue], depth: int) -> Finding | None:
     if depth > _DEPTH:
         return None
+    word: Finding | None = None  # a sentence beside it says more
     for name in INNER:
         inner = value.get(name)
         if isinstance(inner, str):
-            if _stands_alone(value, name) and (found := _examine_text(inner, depth)):
+            if not _stands_alone(value, name) or not (found := _examine_text(inner, depth)):
+                continue
+            found = replace(found, praised=True) if found.inner and _praises(value) else found
+            if not found.inner or " " in inner.strip():
                 return found
+            word = word or found
         elif isinstance(inner, dict | list) and (found := examine(inner, depth + 1)) and not found.false_flag:
             return found
-    return None
+    return word
+
+
+def _praises(value: dict[str, JsonValue]) -> bool:
+    status = value.get("status")
+    well = isinstance(status, str) and status.lower() in ("success", "ok", "succeeded", "done", "completed")
+    return well or any(value.get(name) is True for name in ("success", "ok", "succeeded", "successful"))
 
 
 def _stands_alone(value: dict[str, JsonValue], name: str) -> bool:

@@ -36,6 +36,7 @@ _ABOUT = re.compile(
 )
 _TITLED = re.compile(
     r"(?i)\b(?:errors?|exceptions?|4\d\d|50\d|how to|fix(?:ed|ing)?|troubleshoot\w*|codes?|captchas?|denied|forbidden"
+    r"|verif\w+ (?:that )?you"
     r")\b|\w(?:Error|Exception)\b"
 )
 

@@ -64,10 +64,10 @@ def test_new_calls_come_at_once_and_ctrl_c_ends_it(tmp_path: Path) -> None:
 
 def test_the_table_has_one_head(tmp_path: Path) -> None:
     path = tmp_path / "a" / "reach.db"
-    add(path, "k0")
+    path.parent.mkdir()
     with following(path.parent) as process:
-        assert process.stdout is not None
-        time.sleep(1.5)
+        assert process.stderr is not None
+        assert "waiting for it" in process.stderr.readline()
         add(path, "k1")
         head, one = lines(process, 2)
         assert head.startswith("call key")

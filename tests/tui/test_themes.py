@@ -9,11 +9,11 @@ from textual.color import Color
 
 from reach_tui.base.errors import ConfigError
 from reach_tui.base.paths import config_dir
-from reach_tui.tui.themes import ROLES, load_theme, palette_of, theme_files
+from reach_tui.tui.themes import DEFAULT, ROLES, load_theme, palette_of, theme_files
 from reach_tui.workspace import Settings
-from tests.tui.kit import SAMPLES, running, shows
+from tests.tui.kit import ROOT, SAMPLES, running, shows
 
-BUNDLED = ("reach-colorblind", "reach-contrast", "reach-dark", "reach-light")
+BUNDLED = tuple(sorted(path.stem for path in (ROOT / "themes").glob("*.toml")))
 BACKS = {"evidence-back", "cursor-back", "bar-empty", "rule"}
 
 
@@ -31,8 +31,11 @@ def contrast(one: str, other: str) -> float:
     return (light + 0.05) / (dark + 0.05)
 
 
-def test_the_four_themes_are_there() -> None:
+def test_the_shipped_themes_are_there_and_told() -> None:
     assert tuple(sorted(theme_files())) == BUNDLED
+    assert DEFAULT in BUNDLED
+    told = (ROOT / "docs" / "themes.md").read_text(encoding="utf-8")
+    assert [name for name in BUNDLED if f"`{name}`" not in told] == []
 
 
 @pytest.mark.parametrize("name", BUNDLED)
@@ -55,7 +58,7 @@ async def test_theme_draws(name: str) -> None:
     async with running([SAMPLES / "reach"], settings=Settings(by="dev", theme=name)) as (app, pilot):
         assert app.theme == name
         await pilot.press("T")
-        assert app.theme == BUNDLED[(BUNDLED.index(name) + 1) % 4]
+        assert app.theme == BUNDLED[(BUNDLED.index(name) + 1) % len(BUNDLED)]
         await shows(app, "hide errors")
 
 

@@ -135,13 +135,15 @@ class LoopRow:
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """What to do first: failures of a tool that one change would avoid."""
+    """What to do first: failures of a tool and class that one change would avoid."""
 
     tool: str
     what: str
     count: int
     of: int
     avoidable_by: str
+    category: str
+    subcategory: str
 
 
 @dataclass(frozen=True, slots=True)

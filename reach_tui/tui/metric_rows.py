@@ -42,7 +42,7 @@ def metric_rows(
         shown = bars.translate(_ASCII_BLOCKS) if glyphs.rule.isascii() else bars
         rows.append(MetricRow([(f"{'over time':<{_NAME}}", "dim"), (shown, "bar"), ("  end to end", "dim")]))
     table = groups_table(found.groups[by], by)
-    rows += [MetricRow(row.line) for row in table_rows(table if width >= _WIDE else _narrow(table))]
+    rows += [MetricRow(row.line) for row in table_rows(table if width >= _WIDE else _narrow(table), width)]
     return rows + list(_against(found.against, width, title_of))
 
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 from rich.cells import cell_len
 
 from reach_tui.report.compare import Change
-from reach_tui.report.model import ClassRow, Report, ToolRow
+from reach_tui.report.model import ClassRow, Fix, Report, ToolRow
 from reach_tui.report.tables import (
     Table,
     cell,
     class_words,
     comparison_tables,
+    day,
     fix_lines,
     guards_lines,
     percent,
@@ -23,12 +25,16 @@ from reach_tui.report.tables import (
 )
 from reach_tui.report.text import bar
 from reach_tui.tui.glyphs import Glyphs
-from reach_tui.tui.lines import Line, fit
+from reach_tui.tui.lines import Line, fit, wrap
 from reach_tui.workspace.comparing import Compared
 from reach_tui.workspace.finding import CallQuery
 
 _ASCII_BLOCKS = str.maketrans("▁▂▃▄▅▆▇█", ".:-=+*#@")
-_WIDE, _ROOMY = 96, 116
+_WIDE = 110
+_CLASS = 32
+_LEAVING = ("example call", "p", "recorded as success", "rule", "95 % interval")
+_SHORT = {"more than chance": "clear"}
+_LEAST, _TALLEST = 24, 3  # cells and lines of a table's text that does not fit
 _SKIPPED = {"Failure classes"}  # told below each tool
 
 
@@ -39,6 +45,16 @@ class ReportRow:
     line: Line
     query: CallQuery | None = None
     about: str = ""
+    began: tuple[int, int | None] | None = None
+    """The calls of sessions that began within this half-open span alone."""
+
+    def same(self, other: ReportRow) -> bool:
+        """True for the same calls, however the row is laid out."""
+        return (self.query, self.about, self.began) == (other.query, other.about, other.began)
+
+
+_NO_CALLS = ReportRow([])
+_EVERY_FAILURE = ReportRow([], CallQuery(failed=True), "every failed call")
 
 
 def report_rows(report: Report, width: int, glyphs: Glyphs, *, soft: bool = False) -> list[ReportRow]:
@@ -47,26 +63,45 @@ def report_rows(report: Report, width: int, glyphs: Glyphs, *, soft: bool = Fals
     queries = _queries(report)
     for table in tables(report):
         if table.title not in _SKIPPED:
-            rows += table_rows(table, queries.get(table.title, []))
+            rows += table_rows(table, width - 1, queries.get(table.title, ()))
     return rows
 
 
 def _summary(report: Report, width: int, glyphs: Glyphs) -> Iterator[ReportRow]:
     """The answer in a few lines."""
-    told = [("three guards", text) for text in _guards(report, width)]
-    told += [("fix first", text) for text in fix_lines(report)]
+    told = [
+        ("three guards", text, row) for text, row in zip(_guards(report, width), _behind_guards(report), strict=False)
+    ]
+    told += [("fix first", text, _fixed(fix)) for text, fix in zip(fix_lines(report), report.fixes, strict=True)]
     if line := time_line(report, max(12, min(60, width - 64))):
-        told.append(("over time", line.translate(_ASCII_BLOCKS) if glyphs.rule.isascii() else line))
+        told.append(("over time", line.translate(_ASCII_BLOCKS) if glyphs.rule.isascii() else line, _NO_CALLS))
     before = ""
-    for name, text in told:
-        yield ReportRow([(f"{name if name != before else '':<14}", "title"), (text, "text")])
+    for name, text, behind in told:
+        yield replace(behind, line=[(f"{name if name != before else '':<14}", "title"), (text, "text")])
         before = name
+
+
+def _fixed(fix: Fix) -> ReportRow:
+    """The failures that a change is about; of the not-found edits it may be the stale ones that it avoids."""
+    query = CallQuery(fix.tool, fix.category, fix.subcategory, failed=True)
+    return ReportRow([], query, f"{fix.tool} · {_class_of(fix)}")
+
+
+def _class_of(one: ClassRow | Fix) -> str:
+    """`stale_context / stale_edit`."""
+    return " / ".join(cell(part) for part in (one.category, one.subcategory) if part)
 
 
 def _guards(report: Report, width: int) -> list[str]:
     lines = guards_lines(report)
     together = "   ".join(lines)
     return [together] if cell_len(together) + 16 <= width else lines
+
+
+def _behind_guards(report: Report) -> tuple[ReportRow, ReportRow, ReportRow]:
+    """Of the three lines; the analyzer misses what has no result."""
+    same = report.analyzer.by_truth == report.metric.by_truth
+    return _EVERY_FAILURE, _NO_CALLS, _EVERY_FAILURE if same else _NO_CALLS
 
 
 def _tool_rows(report: Report, width: int, glyphs: Glyphs, *, soft: bool) -> Iterator[ReportRow]:
@@ -79,20 +114,22 @@ def _tool_rows(report: Report, width: int, glyphs: Glyphs, *, soft: bool) -> Ite
         for one in tool.classes:
             if one.count:
                 query = CallQuery(tool.tool, one.category, one.subcategory, one.rule, failed=True)
-                words = class_words(one)
+                words, of = class_words(one), _class_of(one)
                 line: Line = [
-                    (" " * (name_width + 2), "text"),
+                    (" " * (name_width + 2 if wide else 2), "text"),
                     (f"{one.count:>6,} ", "hidden" if one.hidden else "flagged"),
+                    (f"{percent(one.share, 1):>7}  ", "dim"),
+                    (fit(words, max(_CLASS, cell_len(words))) if wide else words, "text"),
+                    (f"  {of}" if of != words else "", "dim"),
                 ]
-                line += [(f"{percent(one.share, 1):>7}  ", "dim"), (words, "text")]
-                yield ReportRow(line, query, f"{tool.tool} · {words}")
+                yield ReportRow(line, query, f"{tool.tool} · {words} · {of}" if of else f"{tool.tool} · {words}")
         if soft and tool.counts.soft:
-            yield _soft_row(tool, name_width, glyphs)
+            yield _soft_row(tool, name_width + 2 if wide else 2, glyphs)
 
 
-def _soft_row(tool: ToolRow, name_width: int, glyphs: Glyphs) -> ReportRow:
+def _soft_row(tool: ToolRow, left: int, glyphs: Glyphs) -> ReportRow:
     share = f"{percent(tool.counts.soft / tool.counts.calls, 1):>7}  " if tool.counts.calls else ""
-    line: Line = [(" " * (name_width + 2), "text"), (f"{tool.counts.soft:>6,} ", "soft"), (share, "dim")]
+    line: Line = [(" " * left, "text"), (f"{tool.counts.soft:>6,} ", "soft"), (share, "dim")]
     words = f"{glyphs.soft} soft: no proof, not counted above"
     return ReportRow([*line, (words, "soft")], CallQuery(tool.tool, soft=True), f"{tool.tool} · soft signals")
 
@@ -117,29 +154,94 @@ def _bar(share: float, glyphs: Glyphs) -> str:
     return text.replace("▓", "#").replace("▒", "-") if glyphs.rule.isascii() else text
 
 
-def _queries(report: Report) -> dict[str, list[tuple[CallQuery, str]]]:
-    """By table: the query of each of its rows, in order."""
+def _queries(report: Report) -> dict[str, Sequence[ReportRow]]:
+    """By table: what stands behind each of its rows, in order."""
     causes = [
-        (CallQuery(category=one.category, failed=True), f"{one.cause} · {one.category}") for one in report.cause_classes
+        ReportRow([], CallQuery(category=one.category, failed=True), f"{one.cause} · {one.category}")
+        for one in report.cause_classes
     ]
-    path = [(CallQuery(one.tool, hidden=True), f"{one.tool}, on the success path") for one in report.success_path]
-    return {"Attribution of failures": causes, "Errors on the success path": path}
+    path = [
+        ReportRow([], CallQuery(one.tool, hidden=True), f"{one.tool}, on the success path")
+        for one in report.success_path
+    ]
+    starts = [row.start for row in report.over_time.rows]
+    spans = [
+        replace(_EVERY_FAILURE, about=f"failed in sessions begun in the {report.over_time.span} from {day(start)}",
+                began=(start, end))
+        for start, end in pairwise([*starts, None])
+        if start is not None
+    ]  # fmt: skip
+    return {
+        "Attribution of failures": causes,
+        "Errors on the success path": path,
+        "Attribution over time": spans,
+        "Stale edits": [_not_found(report, one.tool, one.not_found) for one in report.stale_by_tool],
+        "Three guards": (_EVERY_FAILURE,),
+    }
 
 
-def table_rows(table: Table, queries: Sequence[tuple[CallQuery | None, str]] = ()) -> Iterator[ReportRow]:
-    """A table below a blank line; `queries` are those of its rows, in order."""
+def _not_found(report: Report, tool: str | None, count: int) -> ReportRow:
+    """The edits of a tool whose text was not found, where they are all of their class."""
+    kinds = [one for row in report.tools if row.tool == tool for one in row.classes if one.subcategory == "stale_edit"]
+    if sum(one.count for one in kinds) != count:
+        return _NO_CALLS
+    return ReportRow([], CallQuery(tool, subcategory="stale_edit", failed=True), f"{tool} · text not found")
+
+
+def table_rows(
+    table: Table, width: int, behind: Sequence[ReportRow] = (), styles: Sequence[str] = ()
+) -> Iterator[ReportRow]:
+    """A table below a blank line, its texts folded to `width`; `behind` and `styles` are those of its rows, in order.
+
+    What stands `behind` a row lends it query and words; a style takes the place of the usual one.
+    """
+    table = _fitting(table, width)
     yield ReportRow([])
-    yield ReportRow([(table.title, "title"), (f"  {table.note}", "dim")])
-    cells = [table.head, *table.rows]
-    widths = [min(40, max(cell_len(row[column]) for row in cells)) for column in range(len(table.head))]
-    for number, row in enumerate(cells):
-        line: Line = []
-        for column, text in enumerate(row):
-            style = "dim" if number == 0 else "text"
-            shown = fit(text, widths[column], right=column in table.right)
-            line.append((shown.rstrip() if column == len(row) - 1 else f"{shown}  ", style))
-        query, about = queries[number - 1] if 0 < number <= len(queries) else (None, "")
-        yield ReportRow(line, query, about)
+    yield from _titled(table, width)
+    widths = _widths(table, width)
+    for number, row in enumerate([table.head, *table.rows]):
+        of = behind[number - 1] if 0 < number <= len(behind) else _NO_CALLS
+        style = "dim" if number == 0 else styles[number - 1] if number <= len(styles) else "text"
+        for line in _folded(row, widths, table.right):
+            yield replace(of, line=[(line, style)])
+
+
+def _titled(table: Table, width: int) -> Iterator[ReportRow]:
+    """Title and note on one line, or the note below."""
+    if cell_len(table.title) + 2 + cell_len(table.note) <= width:
+        yield ReportRow([(table.title, "title"), (f"  {table.note}", "dim")])
+    else:
+        yield ReportRow([(table.title, "title")])
+        yield from (ReportRow([(row, "dim")]) for row in wrap(table.note, width))
+
+
+def _widths(table: Table, width: int) -> list[int]:
+    """Cells of each column: what its widest text needs; the widest texts give way where that is too much."""
+    rows = [table.head, *table.rows]
+    widths = [max(cell_len(row[column]) for row in rows) for column in range(len(table.head))]
+    texts = [column for column in range(len(widths)) if column not in table.right]
+    over = sum(widths) + 2 * (len(widths) - 1) - width
+    for column in sorted(texts, key=lambda column: -widths[column]):
+        given = max(0, min(over, widths[column] - _LEAST))
+        widths[column] -= given
+        over -= given
+    return widths
+
+
+def _folded(row: Sequence[str], widths: Sequence[int], right: frozenset[int]) -> Iterator[str]:
+    """A row's lines: more than one where a text does not fit."""
+    cells = [
+        [text] if column in right else wrap(text, widths[column])[: _TALLEST + 1] for column, text in enumerate(row)
+    ]
+    height = min(_TALLEST, max(map(len, cells)))
+    for number in range(height):
+        line = ""
+        for column, lines in enumerate(cells):
+            text = lines[number] if number < len(lines) else ""
+            if number == _TALLEST - 1 and len(lines) > _TALLEST:
+                text = fit(f"{text} {lines[number + 1]}", widths[column])
+            line += fit(text, widths[column], right=column in right) + "  "
+        yield line.rstrip()
 
 
 def comparison_rows(found: Compared, width: int) -> list[ReportRow]:
@@ -149,8 +251,10 @@ def comparison_rows(found: Compared, width: int) -> list[ReportRow]:
         ReportRow([("before  ", "title"), (scope_line(comparison.before), "text")]),
         ReportRow([("after   ", "title"), (scope_line(comparison.after), "text")]),
     ]
-    rows += [ReportRow([("not alike  ", "flagged"), (cell(one), "flagged")]) for one in comparison.differences]
-    rows += [ReportRow([("note       ", "soft"), (cell(one), "soft")]) for one in comparison.notes]
+    for name, texts, style in (("not alike", comparison.differences, "flagged"), ("note", comparison.notes, "soft")):
+        for text in texts:
+            for number, row in enumerate(wrap(cell(text), width - 12)):
+                rows.append(ReportRow([(f"{'' if number else name:<11}{row}", style)]))
     told = [[one for one in some if one.before[0] or one.after[0]] for some in (comparison.tools, comparison.classes)]
     classes = {
         (tool.tool, "/".join(part for part in (one.category, one.subcategory, one.rule) if part)): one
@@ -158,20 +262,23 @@ def comparison_rows(found: Compared, width: int) -> list[ReportRow]:
         for one in tool.classes
     }
     for table, changes in zip(comparison_tables(comparison), told, strict=False):
-        table = table if width >= _ROOMY else _narrow(table)
-        rows += _marked(table_rows(table, [_behind(one, classes) for one in changes]), changes)
+        rows += table_rows(table, width - 1, [_behind(one, classes) for one in changes], list(map(_style, changes)))
     if not told[0]:
         rows += [ReportRow([]), ReportRow([("no call failed on either side", "dim")])]
     return rows
 
 
-def _narrow(table: Table) -> Table:
-    """For small screens: shares without their counts, and no p-values."""
-    told = [column for column, name in enumerate(table.head) if name != "p"]
-    rows = tuple(tuple(_share_of(row[column]) for column in told) for row in table.rows)
-    right = frozenset(number for number, column in enumerate(told) if column in table.right)
-    head = tuple({"more than chance": "clear"}.get(table.head[column], table.head[column]) for column in told)
-    return Table(table.title, head, rows, right, table.note)
+def _fitting(table: Table, width: int) -> Table:
+    """For small screens: without what says least, column by column, until it fits; shares then without counts."""
+    for name in _LEAVING:
+        if sum(_widths(table, width)) + 2 * (len(table.head) - 1) <= width:
+            break
+        told = [column for column, head in enumerate(table.head) if head != name]
+        rows = tuple(tuple(_share_of(row[column]) for column in told) for row in table.rows)
+        right = frozenset(number for number, column in enumerate(told) if column in table.right)
+        head = tuple(_SHORT.get(table.head[column], table.head[column]) for column in told)
+        table = Table(table.title, head, rows, right, table.note)
+    return table
 
 
 def _share_of(text: str) -> str:
@@ -179,27 +286,24 @@ def _share_of(text: str) -> str:
     return text[text.rindex("(") + 1 : -1] if " of " in text and text.endswith(" %)") else text
 
 
-def _behind(change: Change, classes: Mapping[tuple[str, str], ClassRow]) -> tuple[CallQuery | None, str]:
+def _behind(change: Change, classes: Mapping[tuple[str, str], ClassRow]) -> ReportRow:
     """The calls that a change counts after; the store's flag alone is no query."""
     about = f"{change.tool} · {change.failure_class or change.measure}, after"
     if change.failure_class is not None:
         one = classes.get((change.tool, change.failure_class))
         if one is None:
-            return None, ""
-        return CallQuery(change.tool, one.category, one.subcategory, one.rule, failed=True), about
+            return _NO_CALLS
+        return ReportRow([], CallQuery(change.tool, one.category, one.subcategory, one.rule, failed=True), about)
     if change.measure == "hidden":
-        return CallQuery(change.tool, hidden=True), about
-    return (CallQuery(change.tool, failed=True), about) if change.measure == "failed" else (None, "")
+        return ReportRow([], CallQuery(change.tool, hidden=True), about)
+    return ReportRow([], CallQuery(change.tool, failed=True), about) if change.measure == "failed" else _NO_CALLS
 
 
-def _marked(rows: Iterable[ReportRow], changes: Sequence[Change]) -> Iterator[ReportRow]:
+def _style(change: Change) -> str:
     """More than chance stands out: worse in the colour of failures, better in that of the good."""
-    for number, row in enumerate(rows):
-        change = changes[number - 3] if 3 <= number < len(changes) + 3 else None
-        if change is not None and change.beyond_chance:
-            style = "hidden" if (change.change or 0) > 0 else "good"
-            row = ReportRow([(text, style) for text, _ in row.line], row.query, row.about)
-        yield row
+    if not change.beyond_chance:
+        return "text"
+    return "hidden" if (change.change or 0) > 0 else "good"
 
 
 def scope_line(scope: Mapping[str, Any]) -> str:

@@ -7,10 +7,12 @@ import shutil
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 from textual.pilot import Pilot
 from textual.widgets import Input
 
 from reach_tui.tui.app import ReachApp
+from reach_tui.tui.lines import plain
 from reach_tui.tui.screens.calls import CallsScreen
 from reach_tui.tui.screens.compare import CompareScreen
 from reach_tui.tui.screens.dialogs import NoteDialog, PickDialog
@@ -82,6 +84,19 @@ async def test_another_open_store_is_what_was_before(two: list[Path]) -> None:
         assert len(calls.call_list.calls) == told.after[0]
         await pilot.press("escape", "escape", "escape")
         await shows(app, "hide errors")
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 200])
+async def test_whether_it_is_more_than_chance_is_seen_at_every_width(two: list[Path], width: int) -> None:
+    async with running(two, size=(width, 60)) as (app, pilot):
+        await open_report(app, pilot)
+        await pick(app, pilot, "c", "2")
+        screen = await compare_screen(app, pilot)
+        lines = [plain([row.line]) for row in screen.report_list.rows]
+        heads = [line for line in lines if line.startswith("tool ")]
+        assert len(heads) == 2
+        assert all(line.endswith(("more than chance", "clear")) and cell_len(line) < width for line in heads)
+        assert all(cell_len(line) < width for line in lines)
 
 
 async def test_a_saved_report_and_one_that_does_not_fit(two: list[Path], tmp_path: Path) -> None:

@@ -34,6 +34,10 @@ class CallList(LineList):
     def __init__(self) -> None:
         super().__init__(id="calls")
         self.calls: list[CallLine] = []
+        self.advice = "reading …"
+
+    def empty_line(self, index: int, width: int) -> Line:
+        return [(f"  {self.advice}", "dim")] if index == 1 else []
 
     def line_at(self, index: int, width: int) -> Line:
         app, one = app_of(self), self.calls[index]
@@ -96,6 +100,8 @@ class CallsScreen(OpensCalls, FramedScreen):
     def _found(self, message: Found) -> None:
         self.call_list.calls += message.calls
         self.complete = message.last
+        if message.last:
+            self.call_list.advice = "no such call"
         self.call_list.set_count(len(self.call_list.calls))
         self.refresh_bars()
 
@@ -112,5 +118,5 @@ class CallsScreen(OpensCalls, FramedScreen):
         count = len(self.call_list.calls)
         more = "" if self.complete else " …"
         limit = f" (the first {MOST:,})" if count >= MOST else ""
-        right: Line = [(f"{count:,} calls{limit}{more} ", "dim")]
+        right: Line = [(f"{count:,} call{'' if count == 1 else 's'}{limit}{more} ", "dim")]
         return [(f" {one_line(self._about)}", "title")], right

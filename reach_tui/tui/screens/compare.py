@@ -83,18 +83,11 @@ class CompareScreen(ReportActions, ReadingScreen):
         self.refresh_bars()
 
     def lay_out(self) -> None:
-        rows = self.report_list
         if self.found is not None:
-            rows.rows = comparison_rows(self.found, rows.line_width)
-            rows.set_count(len(rows.rows))
+            self.report_list.show(comparison_rows(self.found, self.report_list.line_width))
 
     def action_open(self) -> None:
-        rows = self.report_list
-        row = rows.rows[rows.cursor] if rows.rows else None
-        if row is not None and row.query is not None:
-            from reach_tui.tui.screens.calls import CallsScreen
-
-            self.app.push_screen(CallsScreen(self.sources_of(), row.query, row.about, self.side.selection))
+        self.open_row(self.report_list.row)
 
     def head(self, width: int) -> tuple[Line, Line]:
         before = self._sides.before

@@ -20,6 +20,7 @@ from reach_tui.tui.lines import Line
 from reach_tui.tui.report_rows import ReportRow, report_rows
 from reach_tui.tui.screens.reading import ReadingList, ReadingScreen
 from reach_tui.tui.screens.report_actions import ReportActions
+from reach_tui.tui.widgets.line_view import cursor_mark
 from reach_tui.workspace import Source
 from reach_tui.workspace.comparing import Side
 from reach_tui.workspace.reading import Stopped, read_all
@@ -36,10 +37,22 @@ class ReportList(ReadingList):
         super().__init__(id="report")
         self.rows: list[ReportRow] = []
 
+    def show(self, rows: list[ReportRow]) -> None:
+        """Show these rows; the cursor stays on what it stood for."""
+        before = self.row
+        self.rows = rows
+        self.set_count(len(rows))
+        if before is not None and before.query is not None and self.row is not None and not before.same(self.row):
+            self.cursor = next((index for index, row in enumerate(rows) if before.same(row)), self.cursor)
+
+    @property
+    def row(self) -> ReportRow | None:
+        """The row under the cursor."""
+        return self.rows[self.cursor] if self.cursor < len(self.rows) else None
+
     def line_at(self, index: int, width: int) -> Line:
         row = self.rows[index]
-        mark = "▌" if index == self.cursor else " "
-        return [(mark if row.query or index == self.cursor else " ", "key"), *row.line]
+        return [(cursor_mark(self, index), "key"), *row.line]
 
 
 class ReportScreen(ReportActions, ReadingScreen):
@@ -110,17 +123,12 @@ class ReportScreen(ReportActions, ReadingScreen):
 
     def lay_out(self) -> None:
         if self.report is not None:
-            rows = self.report_list
-            rows.rows = report_rows(self.report, rows.line_width, self.reach.glyphs, soft=self.count_soft)
-            rows.set_count(len(rows.rows))
+            self.report_list.show(
+                report_rows(self.report, self.report_list.line_width, self.reach.glyphs, soft=self.count_soft)
+            )
 
     def action_open(self) -> None:
-        rows = self.report_list
-        row = rows.rows[rows.cursor] if rows.rows else None
-        if row is not None and row.query is not None:
-            from reach_tui.tui.screens.calls import CallsScreen
-
-            self.app.push_screen(CallsScreen(self._sources, row.query, row.about, self.selection))
+        self.open_row(self.report_list.row)
 
     @property
     def side(self) -> Side:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from reach_tui.report.compare import Comparison
 from reach_tui.report.model import Report
+from reach_tui.tui.report_rows import ReportRow
 from reach_tui.tui.screens.dialogs import Choice, NoteDialog, PickDialog
 from reach_tui.tui.screens.exporting import Exports
 from reach_tui.tui.screens.queue_choice import ChoosesQueues
@@ -34,6 +35,20 @@ class ReportActions(Exports, ChoosesQueues):
     def exported(self) -> tuple[Report, Comparison | None] | None:
         """What is written to a file; None while it is not there."""
         raise NotImplementedError  # the screen does
+
+    def open_row(self, row: ReportRow | None) -> None:
+        """List the calls behind a row."""
+        if row is None or row.query is None:
+            self.reach.say("no list of calls stands behind this line")
+            return
+        from reach_tui.tui.screens.calls import CallsScreen
+
+        selection = self.side.selection
+        if row.began is not None:
+            first, end = row.began
+            ends = [one for one in (end, selection.until) if one is not None]
+            selection = replace(selection, since=max(first, selection.since or first), until=min(ends, default=None))
+        self.app.push_screen(CallsScreen(self.sources_of(), row.query, row.about, selection))
 
     # Exporting
 

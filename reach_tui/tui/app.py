@@ -195,13 +195,16 @@ class ReachApp(App[int]):
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The palette: every command of the screen in front, and every theme."""
-        from reach_tui.tui.commands import commands_for
+        from reach_tui.tui.commands import commands_for, shown_keys
 
         name = getattr(screen, "commands_of", None)
         for command in commands_for(name) if name else ():
             action = command.action_name
             if command.id != "palette":
-                yield SystemCommand(command.help, command.group, lambda action=action: self._run(screen, action))
+                keys = shown_keys(self.keymap.get(command.id, command.keys))
+                yield SystemCommand(
+                    command.help, f"{keys}  {command.group}", lambda action=action: self._run(screen, action)
+                )
         for theme in sorted(self._themes):
             yield SystemCommand(f"theme: {theme}", "Program", lambda theme=theme: self.choose_theme(theme))
 

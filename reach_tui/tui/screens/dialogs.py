@@ -14,9 +14,9 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from reach_tui.base.text import clean
-from reach_tui.tui.commands import help_rows
+from reach_tui.tui.commands import SESSIONS, commands_for, help_rows
 from reach_tui.tui.lines import Line, fit, padded, wrap
-from reach_tui.tui.widgets.line_view import Bar, LineList, LinesView, app_of
+from reach_tui.tui.widgets.line_view import Bar, LineList, LinesView, app_of, cursor_mark
 
 Answer = TypeVar("Answer")
 
@@ -36,7 +36,11 @@ class Dialog(ModalScreen[Answer], Generic[Answer]):
 
 
 class TextDialog(Dialog[None]):
-    """Text to read: paragraphs, wrapped."""
+    """Text to read: paragraphs, wrapped. The keys that move in a list scroll it."""
+
+    BINDINGS: ClassVar[list[Binding]] = [
+        command.binding() for command in commands_for(SESSIONS) if command.group == "Move"
+    ]
 
     def __init__(self, title: str, paragraphs: Sequence[str]) -> None:
         super().__init__()
@@ -49,10 +53,15 @@ class TextDialog(Dialog[None]):
             yield LinesView(id="text")
 
     def on_mount(self) -> None:
-        view = self.query_one("#text", LinesView)
-        view.styles.height = min(24, max(3, self.app.size.height - 6))
+        view = self._view
+        width = min(84, self.app.size.width * 96 // 100) - 5  # the box has a border, and the view a scroll bar
+        view.styles.height = max(1, min(24, self.app.size.height - 6, len(self._build(width))))
         view.show(self._build)
         view.focus()
+
+    @property
+    def _view(self) -> LinesView:
+        return self.query_one("#text", LinesView)
 
     def _build(self, width: int) -> list[Line]:
         lines: list[Line] = []
@@ -60,11 +69,23 @@ class TextDialog(Dialog[None]):
             lines += [[(row, "text")] for row in wrap(paragraph, width)]
         return lines
 
-    def key_j(self) -> None:
-        self.query_one("#text", LinesView).scroll_lines(1)
+    def action_down(self) -> None:
+        self._view.scroll_lines(1)
 
-    def key_k(self) -> None:
-        self.query_one("#text", LinesView).scroll_lines(-1)
+    def action_up(self) -> None:
+        self._view.scroll_lines(-1)
+
+    def action_page_down(self) -> None:
+        self._view.scroll_lines(self._view.page())
+
+    def action_page_up(self) -> None:
+        self._view.scroll_lines(-self._view.page())
+
+    def action_first(self) -> None:
+        self._view.scroll_lines(-self._view.count)
+
+    def action_last(self) -> None:
+        self._view.scroll_lines(self._view.count)
 
 
 class HelpDialog(TextDialog):
@@ -124,7 +145,7 @@ class ChoiceList(LineList):
     def line_at(self, index: int, width: int) -> Line:
         choice = self.choices[index]
         return [
-            ("▌" if index == self.cursor else " ", "key"),
+            (cursor_mark(self, index), "key"),
             (f" {choice.digit} ", "key"),
             (fit(choice.name, 28), "title"),
             (f" {choice.text}", "dim"),

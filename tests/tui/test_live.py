@@ -118,3 +118,20 @@ async def test_kinds_in_one_folder_say_their_notice_once(monkeypatch: pytest.Mon
         await pilot.pause(0.3)
         assert [text for text in said if "following" not in text] == ["pi: frozen: for the test"]
         await pilot.press("F")
+
+
+async def test_new_steps_are_held_against_the_filter(tmp_path: Path) -> None:
+    path = tmp_path / "live.db"
+    with NativeWriter(path) as writer:
+        writer.add_session(Session("reach", "s1", title="growing"))
+        writer.add_message("s1", StepKind.USER, "go")
+        writer.add_call(call(1, "disk full"))
+    async with running([path]) as (app, pilot):
+        screen = await open_session(app, pilot)
+        await pilot.press("F", "slash", *"disk")
+        await shows(app, "1 of 2 steps have “disk”")
+        with NativeWriter(path) as writer:
+            writer.add_call(call(2, "disk full again"))
+            writer.add_call(call(3))
+        await shows(app, "2 of 4 steps have “disk”")
+        assert len(screen.step_list.rows) == 2

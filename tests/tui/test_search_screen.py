@@ -142,3 +142,15 @@ def test_marked_text_is_the_whole_text() -> None:
     line = marked(text, [(2, 4)])
     assert "".join(piece for piece, _ in line) == text
     assert ("bc", "evidence") in line
+
+
+async def test_one_letter_waits_for_enter_and_shows_no_hits_of_other_words(shop: Path) -> None:
+    async with running([shop]) as (app, pilot):
+        screen = await look_for(app, pilot, "order")
+        await pilot.press("slash")
+        screen.query_one(Input).value = "e"
+        await shows(app, "Enter searches for one letter alone.")
+        assert not screen.hit_list.hits
+        assert "hits" not in screen_text(app)
+        await pilot.press("enter")
+        await until(lambda: bool(screen.hit_list.hits))

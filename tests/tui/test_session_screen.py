@@ -334,3 +334,34 @@ async def test_copy_puts_the_record_on_the_clipboard() -> None:
         await pilot.press("Y")
         assert current.verdict.evidence is not None
         assert app.clipboard == current.verdict.evidence.text
+
+
+async def test_a_filter_that_finds_nothing_says_so_and_keeps_the_place() -> None:
+    async with running([PERI]) as (app, pilot):
+        screen = await open_session(app, pilot)
+        await pilot.press("h", "h")
+        here = screen.current
+        await pilot.press("slash", *"zzq")
+        await shows(app, "no step holds “zzq”", "Escape clears the filter", "0 of ")
+        assert screen.current is None
+        await pilot.press("escape")
+        await until(lambda: screen.current is not None)
+        assert screen.current is here
+        await pilot.press("slash", *"grep", "enter")
+        await until(lambda: screen.current is not here)
+        hit = screen.current
+        await pilot.press("escape")
+        await until(lambda: screen._hits is None)
+        assert screen.current is hit
+
+
+@pytest.mark.parametrize(("size", "rows"), [((80, 24), 8), ((60, 15), 4), ((80, 40), 15)])
+async def test_on_low_screens_the_list_leaves_room_for_the_verdict(size: tuple[int, int], rows: int) -> None:
+    async with running([PERI], size=size) as (app, pilot):
+        screen = await open_session(app, pilot)
+        await pilot.press("h")
+        await pilot.pause()
+        assert screen.step_list.size.height == rows
+        assert screen.step_list.cursor in screen.step_list.seen
+        assert "◆ HIDDEN" in screen_text(app)
+        assert "The store says succeeded" in screen_text(app)

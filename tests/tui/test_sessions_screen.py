@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
 from pathlib import Path
 
 from reach_tui.tui.screens.dialogs import HelpDialog, TextDialog
@@ -212,3 +213,31 @@ async def test_no_path_and_hostile_file_name(tmp_path: Path) -> None:
     async with running([tmp_path]) as (app, _):
         await shows(app, "[red]x[@click=app.q")
         assert any("[b]bad.db" in note.message for note in app._notifications)
+
+
+async def test_rows_that_are_not_whole_are_among_what_could_not_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "opencode.db"
+    shutil.copy(DATA / "opencode" / "opencode-1.2.20.db", path)
+    with sqlite3.connect(path) as connection:
+        tool = "json_extract(data, '$.type') = 'tool'"
+        row, session = connection.execute(f"SELECT id, session_id FROM part WHERE {tool} LIMIT 1").fetchone()
+        connection.execute("UPDATE part SET data = substr(data, 1, 60) WHERE id = ?", (row,))
+        connection.execute("UPDATE session SET title = 'half a row' WHERE id = ?", (session,))
+    async with running([path]) as (app, pilot):
+        await until(lambda: all(one.judged.counts is not None for one in sessions_of(app).entries.values()))
+        await pilot.press("exclamation_mark")
+        await shows(app, "Rows that are not whole, by session", "1  half a row")
+        assert "everything could be read" not in screen_text(app)
+
+
+async def test_a_session_that_was_found_by_a_filter_stays_chosen_without_it() -> None:
+    async with running([DATA / "peri" / "schema_3.db"]) as (app, pilot):
+        screen = sessions_of(app)
+        last = screen.session_list.rows[-1]
+        await pilot.press("slash", *(last[1].judged.session.title or "")[:12], "enter")
+        await pilot.press("enter")
+        await until(lambda: not isinstance(app.screen, type(screen)))
+        await pilot.press("escape", "escape")
+        await until(lambda: screen.filter is None)
+        await pilot.pause()
+        assert screen.session_list.rows[screen.session_list.cursor][0] == last[0]

@@ -38,6 +38,7 @@ _HINTS = (
     "Case and accents do not matter. A word is found where a word begins, Chinese anywhere.",
     "Operators and quotes are text like any other.",
 )
+_ONE_LETTER = ("Enter searches for one letter alone.",)
 _NO_HITS = (
     "No call holds all these words.",
     "Fewer words find more, and the beginning of a word is enough.  / goes back to the words.",
@@ -140,13 +141,14 @@ class SearchScreen(OpensCalls, FramedScreen):
         words = tuple(text.split())
         if words == self.words:
             return
+        hints: tuple[str, ...] = _HINTS
         if words and not at_once and len(text.strip()) < 2 and text.isascii():
-            return
+            words, hints = (), _ONE_LETTER  # what was found before is not what stands there now
         self.words = words
         self._number += 1
         self.workers.cancel_group(self, "search")
         hits = self.hit_list
-        hits.hits, hits.cursor, hits.advice = [], 0, () if words else _HINTS
+        hits.hits, hits.cursor, hits.advice = [], 0, () if words else hints
         hits.set_count(0)
         self.running, self._state = bool(words), ""
         if words:

@@ -71,6 +71,10 @@ class SessionScreen(LabelCommands, FilterLine, DiagnosedSession):
         self._unfolded: set[int] = set()
         self._hits: set[int] | None = None
         self._words = ""
+        self._searched: tuple[list[JudgedStep], int] | None = None
+        """The steps that the words were last looked for in, and how many there were."""
+        self._typed_at: int | None = None
+        """Where the cursor stood when the words began to be typed; None once a hit has been chosen."""
         self._touched = False
         self._wish: bool | None = None
         """Set while a failure asked for has not been read yet: True for a hidden one."""
@@ -156,10 +160,15 @@ class SessionScreen(LabelCommands, FilterLine, DiagnosedSession):
 
     def refold(self) -> None:
         steps = self.step_list
+        if self._words and self._searched != (steps.steps, len(steps.steps)):  # more have been read
+            self._search_words()
         chosen = steps.rows[steps.cursor].index if steps.rows else 0
+        if self._typed_at is not None:
+            chosen, self._typed_at = self._typed_at, self._typed_at if self._words else None
+        steps.advice = [f"no step holds “{self._words}”", "Escape clears the filter"] if self._hits is not None else []
         steps.rows = fold_rows(steps.steps, self._unfolded, self._hits)
-        steps.set_count(len(steps.rows))
         with self.prevent(LineList.Highlighted):
+            steps.set_count(len(steps.rows))
             steps.cursor = steps.row_of(chosen)
         self.refresh_bars()
 
@@ -170,7 +179,7 @@ class SessionScreen(LabelCommands, FilterLine, DiagnosedSession):
 
     @on(LineList.Highlighted)
     def _moved(self) -> None:
-        self._touched, self._wish = True, None
+        self._touched, self._wish, self._typed_at = True, None, None
 
     def inspect(self, *, keep_scroll: bool = False) -> None:
         self.query_one("#inspector", LinesView).show(self._panels(), keep_scroll=keep_scroll)
@@ -302,14 +311,29 @@ class SessionScreen(LabelCommands, FilterLine, DiagnosedSession):
 
     # Searching
 
+    async def action_filter(self) -> None:
+        if self._hits is None and self.step_list.rows:
+            self._typed_at = self.step_list.rows[self.step_list.cursor].index
+        await super().action_filter()
+
+    def close_filter(self, *, clear: bool) -> bool:
+        if not clear:
+            self._typed_at = None
+        return super().close_filter(clear=clear)
+
     def on_input_changed(self, event: Input.Changed) -> None:
         self._words = event.value.strip()
         if self._words:
-            self._search(self._words, list(self.step_list.steps))
+            self._search_words()
         else:
             self._hits = None
             self.refold()
             self.inspect()
+
+    def _search_words(self) -> None:
+        steps = self.step_list.steps
+        self._searched = steps, len(steps)
+        self._search(self._words, list(steps))
 
     @work(thread=True, group="search", description="search", exclusive=True, exit_on_error=False)
     def _search(self, words: str, steps: list[JudgedStep]) -> None:

@@ -13,7 +13,7 @@ from textual.timer import Timer
 from reach_tui.tui.commands import SESSIONS, bindings_for
 from reach_tui.tui.lines import Line, spread, width_of
 from reach_tui.tui.overview import Overview, advice, summary, top_lines
-from reach_tui.tui.rows import SessionRow, session_columns, session_head
+from reach_tui.tui.rows import SessionRow, session_columns, session_head, title_of
 from reach_tui.tui.screens.counted import CountedSessions
 from reach_tui.tui.screens.filter_line import FilterLine
 from reach_tui.tui.tree import SORTS, Row
@@ -235,14 +235,24 @@ class SessionsScreen(FilterLine, CountedSessions):
     def action_problems(self) -> None:
         from reach_tui.tui.screens.dialogs import TextDialog
 
-        lines = [problem.line() for problem in self.problems] or ["everything could be read"]
-        self.app.push_screen(TextDialog("what could not be read", lines))
+        lines = [problem.line() for problem in self.problems]
+        broken = [
+            (entry.judged.counts.counts.unreadable, title_of(entry.judged))
+            for entry in self.entries.values()
+            if entry.judged.counts is not None and entry.judged.counts.counts.unreadable
+        ]
+        if broken:
+            lines.append("Rows that are not whole, by session (! in a session names them):")
+            lines += [f"{count:>6,}  {title}" for count, title in sorted(broken, key=lambda one: -one[0])]
+        if any(entry.judged.counts is None for entry in self.entries.values()):
+            lines.append("Not every session has been counted yet.")
+        self.app.push_screen(TextDialog("what could not be read", lines or ["everything could be read"]))
 
     def on_input_changed(self, event: Input.Changed) -> None:
         from reach_tui.workspace.filters import parse_filter
 
         self.filter = parse_filter(event.value) if event.value.strip() else None
-        self._moved = False
+        self._moved = self._moved and self.filter is None  # where one has found a session, one stays on it
         self._key_at = time.monotonic()
         if len(self.entries) < _MANY:
             self.rebuild()

@@ -16,6 +16,10 @@ class StepList(LineList):
         self.steps: list[JudgedStep] = []
         self.rows: list[StepRow] = []
         self.digits: dict[str, str] = {}
+        self.advice: list[str] = []
+
+    def empty_line(self, index: int, width: int) -> Line:
+        return [(f"  {self.advice[index - 1]}", "dim")] if 0 < index <= len(self.advice) else []
 
     def line_at(self, index: int, width: int) -> Line:
         row = self.rows[index]

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 MOST = 12
 """Slots shown in the inspector; the full screen shows all."""
+_TALLEST = 3
+"""Lines of what is said of a slot in the inspector; the full screen shows all."""
 _MOST_VALUE = 400  # characters of a value that can ever be shown on a line
 _LEAST_VALUE = 6  # cells: less of a value says nothing
 _STYLES = {"GAP": "bad", "SCHEMA": "bad", "STALE": "hidden", "INVENTED": "soft", "AMBIGUOUS": "fair"}
@@ -62,8 +64,11 @@ def _slot(slot: Slot, name_width: int, width: int, glyphs: Glyphs, *, full: bool
     lines = [spread(left, tail, width)]
     for part in slot.note.split("; ") if slot.note else ():
         said = part[len(mark) + 1 :] if mark and part.upper().startswith(f"{mark}:") else part
-        rows = wrap(one_line(said), max(8, width - name_width - 1))
-        lines += [[(" " * (name_width + 1), "text"), (row, "soft")] for row in (rows if full else rows[:2])]
+        room = max(8, width - name_width - 1)
+        rows = wrap(one_line(said), room)
+        if not full and len(rows) > _TALLEST:
+            rows = [*rows[: _TALLEST - 1], cut(" ".join(rows[_TALLEST - 1 :]), room)]
+        lines += [[(" " * (name_width + 1), "text"), (row, "soft")] for row in rows]
     return lines
 
 

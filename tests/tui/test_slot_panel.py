@@ -211,3 +211,15 @@ async def test_what_cannot_be_inferred_is_said_once(monkeypatch: pytest.MonkeyPa
         await until(lambda: any("no registry" in note.message for note in app._notifications))
         await pilot.press("o")
         assert "no slot of this step" in screen.status[0]
+
+
+@pytest.mark.parametrize(
+    ("note", "last"),
+    [("3 different order numbers fit: ask instead of guessing", "guessing"), ("one two three four five six " * 9, "…")],
+)
+def test_what_is_said_of_a_slot_is_whole_or_cut_with_a_mark(note: str, last: str) -> None:
+    lines = plain(
+        slot_lines([Slot("id", 1, "result", "recorded", "step 5", 5, 3, 0.3, note)], 26, UNICODE)
+    ).splitlines()
+    assert lines[-1].endswith(last)
+    assert len(lines) <= 5

@@ -240,7 +240,7 @@ async def test_search_finds_words_in_results_and_arguments() -> None:
         screen = await open_session(app, pilot)
         everything = len(screen.step_list.rows)
         await pilot.press("slash", *"not found")
-        await until(lambda: screen._hits is not None and len(screen.step_list.rows) < everything)
+        await until(lambda: screen.hits is not None and len(screen.step_list.rows) < everything)
         assert len(screen.step_list.rows) > 0
         await pilot.press("escape")
         assert len(screen.step_list.rows) == everything
@@ -351,7 +351,7 @@ async def test_a_filter_that_finds_nothing_says_so_and_keeps_the_place() -> None
         await until(lambda: screen.current is not here)
         hit = screen.current
         await pilot.press("escape")
-        await until(lambda: screen._hits is None)
+        await until(lambda: screen.hits is None)
         assert screen.current is hit
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -20,28 +20,24 @@ from reach_tui.tui.labelling import Labelling, Outcome
 from reach_tui.tui.lines import Line, spread
 from reach_tui.tui.panels import Style
 from reach_tui.tui.panels import inspect as panel_lines
-from reach_tui.tui.rows import search_text, title_of
+from reach_tui.tui.rows import title_of
 from reach_tui.tui.screens.diagnosed import DiagnosedSession, place_of
-from reach_tui.tui.screens.filter_line import FilterLine
 from reach_tui.tui.screens.followed import FollowedSession
 from reach_tui.tui.screens.label_commands import LabelCommands
+from reach_tui.tui.screens.searched import SearchedSession
 from reach_tui.tui.session_title import facts_line, failures_line
 from reach_tui.tui.widgets.line_view import LineList, LinesView
 from reach_tui.tui.widgets.step_list import StepList
 from reach_tui.workspace import JudgedCall, JudgedSession, JudgedStep, Source
 
-if TYPE_CHECKING:
-    from textual.widgets import Input
-
 _BATCH = 200
 
 
-class SessionScreen(LabelCommands, FilterLine, DiagnosedSession):
+class SessionScreen(LabelCommands, SearchedSession, DiagnosedSession):
     """Step through a session: verdict, route, slots, arguments and result of each call; label the failures."""
 
     commands_of = SESSION
     BINDINGS: ClassVar[list[Binding]] = bindings_for(SESSION)  # type: ignore[assignment]
-    filter_hint = "search in texts, arguments and results"
 
     @dataclass
     class Read(Message):
@@ -49,13 +45,6 @@ class SessionScreen(LabelCommands, FilterLine, DiagnosedSession):
 
         steps: list[JudgedStep]
         last: bool
-
-    @dataclass
-    class Found(Message):
-        """The indexes of the steps that hold the words searched for."""
-
-        words: str
-        indexes: set[int]
 
     def __init__(
         self, source: Source, judged: JudgedSession, *, several: bool = False, at: str | int | None = None
@@ -69,12 +58,6 @@ class SessionScreen(LabelCommands, FilterLine, DiagnosedSession):
         self.loaded = False
         self.count_soft = False
         self._unfolded: set[int] = set()
-        self._hits: set[int] | None = None
-        self._words = ""
-        self._searched: tuple[list[JudgedStep], int] | None = None
-        """The steps that the words were last looked for in, and how many there were."""
-        self._typed_at: int | None = None
-        """Where the cursor stood when the words began to be typed; None once a hit has been chosen."""
         self._touched = False
         self._wish: bool | None = None
         """Set while a failure asked for has not been read yet: True for a hidden one."""
@@ -160,13 +143,10 @@ class SessionScreen(LabelCommands, FilterLine, DiagnosedSession):
 
     def refold(self) -> None:
         steps = self.step_list
-        if self._words and self._searched != (steps.steps, len(steps.steps)):  # more have been read
-            self._search_words()
-        chosen = steps.rows[steps.cursor].index if steps.rows else 0
-        if self._typed_at is not None:
-            chosen, self._typed_at = self._typed_at, self._typed_at if self._words else None
-        steps.advice = [f"no step holds “{self._words}”", "Escape clears the filter"] if self._hits is not None else []
-        steps.rows = fold_rows(steps.steps, self._unfolded, self._hits)
+        self.search_on()
+        chosen = self.kept_place(steps.rows[steps.cursor].index if steps.rows else 0)
+        steps.advice = self.search_advice
+        steps.rows = fold_rows(steps.steps, self._unfolded, self.hits)
         with self.prevent(LineList.Highlighted):
             steps.set_count(len(steps.rows))
             steps.cursor = steps.row_of(chosen)
@@ -179,7 +159,7 @@ class SessionScreen(LabelCommands, FilterLine, DiagnosedSession):
 
     @on(LineList.Highlighted)
     def _moved(self) -> None:
-        self._touched, self._wish, self._typed_at = True, None, None
+        self._touched, self._wish = True, None
 
     def inspect(self, *, keep_scroll: bool = False) -> None:
         self.query_one("#inspector", LinesView).show(self._panels(), keep_scroll=keep_scroll)
@@ -220,7 +200,7 @@ class SessionScreen(LabelCommands, FilterLine, DiagnosedSession):
             row = self.step_list.row_of(index)
             if row == here and self._touched:
                 continue
-            if self._hits is not None and index not in self._hits:
+            if self.hits is not None and index not in self.hits:
                 continue
             if self.is_failure(steps.steps[index], hidden=hidden):
                 self._touched = True
@@ -309,51 +289,6 @@ class SessionScreen(LabelCommands, FilterLine, DiagnosedSession):
 
         self.app.call_from_thread(self.app.push_screen, TextDialog("what could not be read", lines))
 
-    # Searching
-
-    async def action_filter(self) -> None:
-        if self._hits is None and self.step_list.rows:
-            self._typed_at = self.step_list.rows[self.step_list.cursor].index
-        await super().action_filter()
-
-    def close_filter(self, *, clear: bool) -> bool:
-        if not clear:
-            self._typed_at = None
-        return super().close_filter(clear=clear)
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        self._words = event.value.strip()
-        if self._words:
-            self._search_words()
-        else:
-            self._hits = None
-            self.refold()
-            self.inspect()
-
-    def _search_words(self) -> None:
-        steps = self.step_list.steps
-        self._searched = steps, len(steps)
-        self._search(self._words, list(steps))
-
-    @work(thread=True, group="search", description="search", exclusive=True, exit_on_error=False)
-    def _search(self, words: str, steps: list[JudgedStep]) -> None:
-        worker = get_current_worker()
-        needle = words.casefold()
-        hits: set[int] = set()
-        for index, judged in enumerate(steps):
-            if needle in search_text(judged):
-                hits.add(index)
-            if worker.is_cancelled:
-                return
-        self.post_message(self.Found(words, hits))
-
-    @on(Found)
-    def _found(self, message: Found) -> None:
-        if message.words == self._words:
-            self._hits = message.indexes
-            self.refold()
-            self.inspect()
-
     # Labels
 
     def _label_done(self, outcome: Outcome) -> None:
@@ -394,8 +329,8 @@ class SessionScreen(LabelCommands, FilterLine, DiagnosedSession):
     @property
     def status_line(self) -> Line:
         """What the last key did, or how many steps the search found."""
-        if self._hits is not None:
-            return [(f"{len(self._hits)} of {len(self.step_list.steps)} steps have “{self._words}” ", "key")]
+        if self.hits is not None:
+            return self.search_status
         text, style = self.status
         mark = f" {self.reach.glyphs.label} " if style == "label" else " "
         return [(mark, style), (text, style), (" ", "text")] if text else []

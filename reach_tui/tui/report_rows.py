@@ -247,14 +247,14 @@ def _folded(row: Sequence[str], widths: Sequence[int], right: frozenset[int]) ->
 def comparison_rows(found: Compared, width: int) -> list[ReportRow]:
     """What is compared, what to read it with, then the changes; a row leads to the calls of what came after."""
     comparison = found.comparison
+    said = [("before", scope_line(comparison.before), "text"), ("after", scope_line(comparison.after), "text")]
+    said += [("not alike", cell(text), "flagged") for text in comparison.differences]
+    said += [("note", cell(text), "soft") for text in comparison.notes]
     rows = [
-        ReportRow([("before  ", "title"), (scope_line(comparison.before), "text")]),
-        ReportRow([("after   ", "title"), (scope_line(comparison.after), "text")]),
+        ReportRow([(fit("" if number else name, 11), "title" if style == "text" else style), (row, style)])
+        for name, text, style in said
+        for number, row in enumerate(wrap(text, width - 12))
     ]
-    for name, texts, style in (("not alike", comparison.differences, "flagged"), ("note", comparison.notes, "soft")):
-        for text in texts:
-            for number, row in enumerate(wrap(cell(text), width - 12)):
-                rows.append(ReportRow([(f"{'' if number else name:<11}{row}", style)]))
     told = [[one for one in some if one.before[0] or one.after[0]] for some in (comparison.tools, comparison.classes)]
     classes = {
         (tool.tool, "/".join(part for part in (one.category, one.subcategory, one.rule) if part)): one

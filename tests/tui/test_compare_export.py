@@ -97,6 +97,8 @@ async def test_whether_it_is_more_than_chance_is_seen_at_every_width(two: list[P
         assert len(heads) == 2
         assert all(line.endswith(("more than chance", "clear")) and cell_len(line) < width for line in heads)
         assert all(cell_len(line) < width for line in lines)
+        assert lines[0].startswith("before     ")
+        assert sum(line.endswith(" calls") for line in lines[: lines.index("")]) == 2
 
 
 async def test_a_saved_report_and_one_that_does_not_fit(two: list[Path], tmp_path: Path) -> None:

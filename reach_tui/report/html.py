@@ -52,6 +52,7 @@ def _text(value: object) -> str:
 def _lines(report: Report, comparison: Comparison | None) -> Iterator[str]:
     yield page_head(_text(shared.headline(report.scope)), _STYLE)
     if comparison is not None:
+        yield f"<p>Before: {_text(shared.scope_line(comparison.before))}</p>"
         yield from (f'<p class="warn">Not alike: {_text(one)}</p>' for one in comparison.differences)
         yield from (f"<p>{_text(one)}</p>" for one in comparison.notes)
         for table in shared.comparison_tables(comparison):

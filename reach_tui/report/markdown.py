@@ -30,6 +30,8 @@ def _lines(report: Report, comparison: Comparison | None) -> Iterator[str]:
     yield f"# Hidden errors: {_text(shared.headline(report.scope))}"
     yield ""
     if comparison is not None:
+        yield f"Before: {_text(shared.scope_line(comparison.before))}"
+        yield ""
         for one in comparison.differences:
             yield f"- **Not alike:** {_text(shared.cell(one))}"
         yield from (f"- {_text(shared.cell(one))}" for one in comparison.notes)

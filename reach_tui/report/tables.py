@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from reach_tui.analyze.attribution import CAUSES
 from reach_tui.analyze.intervals import share
@@ -64,6 +65,16 @@ def headline(scope: Scope) -> str:
     tools = f"only {', '.join(map(one_line, scope.tools))}" if scope.tools else ""
     parts = (shown, " – ".join(days), f"{scope.sessions:,} {kind}", f"{scope.calls:,} calls", tools)
     return " · ".join(part for part in parts if part)
+
+
+def scope_line(scope: Mapping[str, Any]) -> str:
+    """`threads.db · 2026-06-01 – 2026-06-17 · 400 sessions · 12,000 calls`, from a report's JSON."""
+    stores = [one for one in scope.get("stores") or () if isinstance(one, Mapping)]
+    names = list(dict.fromkeys(cell(one.get("path")) for one in stores))
+    shown = ", ".join(names[:3]) + (f" +{len(names) - 3}" if len(names) > 3 else "")
+    days = dict.fromkeys(cell(scope[key])[:10] for key in ("first_session_at", "last_session_at") if scope.get(key))
+    counts = [f"{cell(scope.get(key))} {key[:-1] if scope.get(key) == 1 else key}" for key in ("sessions", "calls")]
+    return " · ".join(part for part in (shown or "nothing", " – ".join(days), *counts) if part)
 
 
 def class_words(row: ClassRow) -> str:

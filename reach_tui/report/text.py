@@ -27,6 +27,7 @@ def render(report: Report, comparison: Comparison | None = None, width: int = WI
         lines += ["", *_table(table)]
     if comparison is not None:
         lines[1:1] = [
+            f"before: {shared.scope_line(comparison.before)}",
             *(f"! not alike: {one}" for one in map(shared.cell, comparison.differences)),
             *map(shared.cell, comparison.notes),
         ]

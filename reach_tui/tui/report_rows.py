@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 from rich.cells import cell_len
 
@@ -20,6 +19,7 @@ from reach_tui.report.tables import (
     fix_lines,
     guards_lines,
     percent,
+    scope_line,
     tables,
     time_line,
 )
@@ -304,13 +304,3 @@ def _style(change: Change) -> str:
     if not change.beyond_chance:
         return "text"
     return "hidden" if (change.change or 0) > 0 else "good"
-
-
-def scope_line(scope: Mapping[str, Any]) -> str:
-    """`threads.db · 2026-06-01 – 2026-06-17 · 400 sessions · 12,000 calls`, from a report's JSON."""
-    stores = [one for one in scope.get("stores") or () if isinstance(one, Mapping)]
-    names = list(dict.fromkeys(cell(one.get("path")) for one in stores))
-    shown = ", ".join(names[:3]) + (f" +{len(names) - 3}" if len(names) > 3 else "")
-    days = dict.fromkeys(cell(scope[key])[:10] for key in ("first_session_at", "last_session_at") if scope.get(key))
-    counts = [f"{cell(scope.get(key))} {key}" for key in ("sessions", "calls")]
-    return " · ".join(part for part in (shown or "nothing", " – ".join(days), *counts) if part)

@@ -145,6 +145,14 @@ def test_classes_of_the_same_words_are_told_once() -> None:
         assert "git 5 · node 1" in form.render(report)
 
 
+def test_every_form_of_a_comparison_names_what_was_before() -> None:
+    report, other = made(bad("Edit", 1)), made(ok("Edit", 1), path="older.db")
+    both = compare(record(other), record(report))
+    for form in (text, markdown, html):
+        assert "efore: older.db · 2026-05-28 – 2026-06-03 · 1 session · 1 call" in form.render(report, both)
+        assert "efore: " not in form.render(report)
+
+
 def test_a_long_tool_name_that_is_cut_says_so() -> None:
     lines = text.render(made(ok("mcp__orderdesk.find_order_by_reference", 1), ok("mcp__orderdesk.find_order", 2)))
     assert "mcp__orderdesk.find_order_b…" in lines

@@ -11,11 +11,11 @@ from textual.app import App, SystemCommand
 from textual.binding import Binding
 
 from reach_tui.base.errors import ConfigError, ReachError
-from reach_tui.tui.commands import checked_keymap
+from reach_tui.tui.commands import checked_keymap, commands_for, shown_keys
 from reach_tui.tui.glyphs import choose_glyphs
 from reach_tui.tui.screens.sessions import SessionsScreen
 from reach_tui.tui.themes import DEFAULT, Palette, load_theme, palette_of, theme_files
-from reach_tui.tui.widgets.line_view import Bar
+from reach_tui.tui.widgets.line_view import Bar, LineView
 from reach_tui.workspace import Source, Workspace
 
 if TYPE_CHECKING:
@@ -185,8 +185,6 @@ class ReachApp(App[int]):
         self._use_theme(name)
         for complaint in self._complaints[before:]:
             self.say(complaint.line(), severity="warning")
-        from reach_tui.tui.widgets.line_view import LineView
-
         for screen in self.screen_stack:
             for view in screen.query(LineView):
                 view.redraw()
@@ -195,8 +193,6 @@ class ReachApp(App[int]):
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The palette: every command of the screen in front, and every theme."""
-        from reach_tui.tui.commands import commands_for, shown_keys
-
         name = getattr(screen, "commands_of", None)
         for command in commands_for(name) if name else ():
             action = command.action_name

@@ -15,7 +15,7 @@ from reach_tui.index.workers import Workers
 from reach_tui.labels.queues import Queue, QueueItem, Standing, load_queue, put_off_by, queues, save_queue, standing
 from reach_tui.labels.store import UNCODED, LabelStore
 from reach_tui.model import Label
-from reach_tui.workspace.label_figures import Target, disputes, opinions
+from reach_tui.workspace.label_figures import Target, disputes, opinions, score_labels
 from reach_tui.workspace.sources import Source
 from reach_tui.workspace.workspace import Workspace
 
@@ -162,8 +162,6 @@ def rule_error_queue(workspace: Workspace, sources: Sequence[Source]) -> Queue:
 
     Raises `LabelError` if there are none, `StoreError`.
     """
-    from reach_tui.workspace.label_figures import score_labels
-
     wrong = score_labels(workspace, sources).scores.disagreements
     labels = {
         label.call_key: (label.store, label.session_id, label.call_key)

@@ -19,7 +19,7 @@ from reach_tui.tui.screens.base import FramedScreen
 from reach_tui.tui.screens.call_opening import OpensCalls
 from reach_tui.tui.widgets.line_view import LineList, app_of
 from reach_tui.workspace import Source
-from reach_tui.workspace.queueing import class_notes, notes
+from reach_tui.workspace.queueing import class_notes, notes, step_back
 
 Noted = tuple[Source, Label]
 
@@ -106,8 +106,6 @@ class NotesScreen(OpensCalls, FramedScreen):
         self._read(f"{count} notes saved as {category}, u undoes it in one step")
 
     def _step_back(self, *, redo: bool) -> None:
-        from reach_tui.workspace.queueing import step_back
-
         try:
             labels = step_back(self._program.workspace, self.sources, redo=redo)
         except ReachError as error:

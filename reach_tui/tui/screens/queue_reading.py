@@ -16,7 +16,7 @@ from reach_tui.model import Label
 from reach_tui.tui.screens.base import FramedScreen
 from reach_tui.workspace import Source
 from reach_tui.workspace.queue_desk import Desk, Item
-from reach_tui.workspace.queueing import opened
+from reach_tui.workspace.queueing import notes, opened
 
 if TYPE_CHECKING:
     from reach_tui.workspace.queueing import Progress
@@ -89,8 +89,6 @@ class QueueReading(FramedScreen):
     @work(thread=True, group="queue", description="queue", exit_on_error=False)
     def open_queue(self) -> None:
         """Find or draw the queue, and read its first item."""
-        from reach_tui.workspace.queueing import notes
-
         worker = get_current_worker()
         try:
             making = opened(self.reach.workspace, self.sources, self.what)

@@ -2,7 +2,7 @@
 
 A row carries the state it leads to: an undo repeats the label that is in force again (or none), so the newest row of a
 target and person is always the truth, for us and for anybody who reads the table. Rows are never updated or deleted.
-Durability: WAL, `synchronous=FULL`, one transaction a label (0.3-0.4 ms; measured in the performance notes).
+Durability: WAL, `synchronous=FULL`, one transaction a label (docs/performance.md has what that takes).
 """
 
 from __future__ import annotations

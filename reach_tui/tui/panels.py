@@ -45,15 +45,13 @@ class Style:
     """Route and slots are being inferred: they come a moment later."""
 
 
-def inspect(
-    judged: JudgedStep, width: int, style: Style, where: str = "", belief: Belief | None = None
-) -> Sequence[Line]:
-    """The inspector's lines for a step. `where` says where the label was saved, `belief` what an edit believed."""
+def inspect(judged: JudgedStep, width: int, style: Style, belief: Belief | None = None) -> Sequence[Line]:
+    """The inspector's lines for a step; `belief`: what an edit believed its file to hold."""
     width = max(width, 20)
     if judged.judged is None:
         return _message(judged, width, style)
     one = judged.judged
-    lines = verdict_lines(one, width, style, where)
+    lines = verdict_lines(one, width, style)
     if style.brief:  # little room: the evidence before what the call was
         lines += [
             route_brief(one.call.route, width, reading=style.reading),
@@ -90,7 +88,7 @@ def _message(judged: JudgedStep, width: int, style: Style) -> Sequence[Line]:
     return lines
 
 
-def verdict_lines(judged: JudgedCall, width: int, style: Style, where: str = "") -> list[Line]:
+def verdict_lines(judged: JudgedCall, width: int, style: Style) -> list[Line]:
     """What happened and why we say so: mark, tool, class, rule, confidence; one sentence; the label."""
     call, verdict = judged.call, judged.verdict
     mark = mark_of(call, verdict, style.glyphs)
@@ -111,7 +109,7 @@ def verdict_lines(judged: JudgedCall, width: int, style: Style, where: str = "")
         chosen += " · first cause" if label.first_cause else ""
         lines.append(
             padded(
-                [(f"{style.glyphs.label} {chosen}", "label"), (f" by {one_line(label.by)}{note}  {where}", "dim")],
+                [(f"{style.glyphs.label} {chosen}", "label"), (f" by {one_line(label.by)}{note}  ", "dim")],
                 width,
             )
         )

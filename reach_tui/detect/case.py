@@ -76,7 +76,8 @@ class Case:
         for start, end, fields in self.matcher.spans(rule, self.view):
             if rule.where == "edge" and not self._at_edge(rule, start, end):
                 continue
-            if rule.when.names_program and self.displays and not self._own_message(start, end):
+            named = rule.when.own_program or (rule.when.names_program and self.displays)
+            if named and not self._own_message(start, end):
                 continue
             return Hit(rule, self.view.original(start), max(self.view.original(start), self.view.original(end)), fields)
         return None

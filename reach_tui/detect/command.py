@@ -36,10 +36,17 @@ _SHOWS = _words(
 )
 _NEUTRAL = _words("cd pushd popd export set source . true : sleep pwd test [ [[ xargs echo")
 _GIT_SHOWS = _words("show log diff blame grep status ls-files cat-file shortlog reflog branch tag")
+_GIT_CHANGES = re.compile(
+    r"\bgit (?:-\S+ )*(?:branch|tag) +-{1,2}(?:[dDmMcCafsu]\b|delete|move|copy|set-|unset-|force)"
+)
+_FILTERS = re.compile(r"\b(?:perl|ruby)\s+(?:-[a-hj-zA-Z\d]+\s+)*-[a-hj-mo-zA-Z\d]*[np][a-hj-zA-Z\d]*\s")
+"""Interpreters that run a line of code for every line of their input, as sed and awk do."""
 _MISSES = _words(
     "grep egrep fgrep zgrep rg ag ack diff cmp comm find test [ [[ which pgrep pidof expr findstr getent "
     "command type jq"
 )
+_SHELLS = _words("bash sh zsh fish dash xargs sudo")
+_INTERPRETERS = ("python", "node", "ruby", "perl", "php", "rscript", "deno", "bun", "npx", "uvx")
 _PREFIXES = _words("sudo env time nice nohup command builtin exec stdbuf timeout xargs")
 
 _QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"")
@@ -90,6 +97,8 @@ def programs(command: str) -> tuple[tuple[str, str], ...]:
         words = [word for word in part.split() if not re.fullmatch(r"\w+=\S*", word)]
         while words and (words[0] in _PREFIXES or words[0].startswith("-") or words[0].isdigit()):
             words.pop(0)
+        while len(words) > 2 and words[0] == "git" and words[1] in ("-C", "-c"):
+            del words[1:3]
         if words:
             rest = [word for word in words[1:] if not word.startswith("-")]
             found.append((words[0].rsplit("/", 1)[-1].lower(), rest[0] if rest else ""))
@@ -100,12 +109,15 @@ def programs(command: str) -> tuple[tuple[str, str], ...]:
 @lru_cache(maxsize=4096)
 def displays(command: str) -> bool:
     """True if all the command does is show files, matches, listings or history."""
+    if _GIT_CHANGES.search(command):
+        return False
     shown = False
     for name, first in programs(command):
         if (
             name in _SHOWS
             or (name == "git" and first in _GIT_SHOWS)
             or (name in ("gh", "kubectl", "docker") and "log" in command)
+            or (name in ("perl", "ruby") and _FILTERS.search(command))
         ):
             shown = True
         elif name not in _NEUTRAL:
@@ -145,8 +157,15 @@ def is_diff(command: str) -> bool:
 
 
 def names_program(command: str, word: str) -> bool:
-    """True if `word` (a message's first word) is a program of the command, or a shell."""
+    """True if `word` (a message's first word) is a program of the command, the module or script it runs, or a shell."""
     name = word.rsplit("/", 1)[-1].lower()
-    return name in ("bash", "sh", "zsh", "fish", "dash", "xargs", "sudo") or any(
-        name == program for program, _ in programs(command)
+    return name in _SHELLS or any(
+        name == program or (first and program.startswith(_INTERPRETERS) and name in _module_names(first))
+        for program, first in programs(command)
     )
+
+
+def _module_names(path: str) -> tuple[str, ...]:
+    """What a program may call itself that is run as `python -m pkg.cli` or `node bin/tool.js`."""
+    last = path.rsplit("/", 1)[-1].lower()
+    return last, *last.split(".")

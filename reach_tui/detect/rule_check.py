@@ -28,6 +28,7 @@ _WHEN_KEYS = {
     "max_chars",
     "max_lines",
     "names_program",
+    "own_program",
 }
 _STANDS_IN: Mapping[str, Any] = {"id": "a.b", "explain": "x", "match": "x", "family": "x", "nature": "answer"}
 """What takes the place of a value that is wrong, so that the mistakes after it are found too."""
@@ -182,7 +183,7 @@ def _when(table: object, fail: _Fail) -> When:
     for key in ("max_chars", "max_lines"):
         if key in table and (isinstance(table[key], bool) or not isinstance(table[key], int)):
             fail(f"when.{key}", "must be a whole number")
-    for key in ("displays", "names_program"):
+    for key in ("displays", "names_program", "own_program"):
         if key in table and not isinstance(table[key], bool):
             fail(f"when.{key}", "must be true or false")
     for key in ("status", "tool", "not_tool", "command", "not_command"):
@@ -200,6 +201,7 @@ def _when(table: object, fail: _Fail) -> When:
         arguments=_values(table.get("arguments", {}), "when.arguments", fail),
         metadata=_values(table.get("metadata", {}), "when.metadata", fail),
         names_program=table.get("names_program", False),
+        own_program=table.get("own_program", False),
         **rest,
     )
 

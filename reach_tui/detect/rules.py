@@ -39,6 +39,8 @@ class When:
     max_lines: int | None = None
     names_program: bool = False
     """Where the command merely shows something: the line's first word must be a program of the command."""
+    own_program: bool = False
+    """The same, whatever the command does."""
 
 
 @dataclass(frozen=True, slots=True)

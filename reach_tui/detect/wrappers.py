@@ -50,6 +50,7 @@ _HEAD_PATTERNS: tuple[tuple[str, str, str | None], ...] = (
     ("#", r"### (?:Result|Error)\n", None),
     ("[", r"\[[\w.-]{1,60}(?: for '[^'\n]{0,300}'[^\]\n]{0,300})?\] Result:\n", None),
     ("[", r"\[Below is the output of the previous command\.\]\n", None),
+    ("[", r"\[An error occurred during execution\.\]\s*", "harness.error_block"),
     ("E", r"(?:Error: )?Exit code:? -?\d+(?:\n(?!Wall time)|\Z)", None),
     ("E", r"Exit code: -?\d+\nWall time: [^\n]*\n(?:Total output lines: \d+\n)?Output:\n", None),
     ("C", r"Chunk ID: \S+\nWall time: [^\n]*\n(?:Process [^\n]*\n)?(?:Original token count: \d+\n)?Output:\n", None),

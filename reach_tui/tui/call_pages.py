@@ -11,7 +11,7 @@ from itertools import accumulate
 
 from reach_tui.model import Counts
 from reach_tui.tui.call_lines import CallLine
-from reach_tui.tui.tree import Entry
+from reach_tui.tui.session_tree import Entry
 from reach_tui.workspace import JudgedCall
 
 _KEPT_LINES = 6_000

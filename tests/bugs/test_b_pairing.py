@@ -11,7 +11,7 @@ import pytest
 from reach_tui.stores.catalog import open_store
 from reach_tui.stores.kin import NOTE, in_rings
 from reach_tui.stores.reader import Reader
-from reach_tui.tui.tree import Entry, visible_rows
+from reach_tui.tui.session_tree import Entry, visible_rows
 from reach_tui.workspace import JudgedSession, open_paths
 from reach_tui.workspace.filters import parse_filter
 from tests.cli.conftest import Run

@@ -14,7 +14,7 @@ from reach_tui.tui.app import ReachApp
 from reach_tui.tui.call_pages import CallPages, View
 from reach_tui.tui.screens.all_calls import AllCallsScreen
 from reach_tui.tui.screens.session import SessionScreen
-from reach_tui.tui.tree import Entry
+from reach_tui.tui.session_tree import Entry
 from reach_tui.workspace import JudgedSession, SessionCounts, Workspace
 from tests.tui.kit import SAMPLES, running, sessions_of, shows, until
 

@@ -19,7 +19,7 @@ from reach_tui.tui.counting import Counting
 from reach_tui.tui.live import StoreChanged
 from reach_tui.tui.overview import Progress, State
 from reach_tui.tui.screens.base import FramedScreen
-from reach_tui.tui.tree import Entry, Key, SessionTree
+from reach_tui.tui.session_tree import Entry, Key, SessionTree
 from reach_tui.workspace import JudgedSession, SessionCounts, Source
 from reach_tui.workspace.opening import Listed as Listing
 from reach_tui.workspace.scan import ScanProcess

@@ -16,7 +16,7 @@ from reach_tui.tui.overview import Overview, advice, summary, top_lines
 from reach_tui.tui.rows import SessionRow, session_columns, session_head, title_of
 from reach_tui.tui.screens.counted import CountedSessions
 from reach_tui.tui.screens.filter_line import FilterLine
-from reach_tui.tui.tree import SORTS, Row
+from reach_tui.tui.session_tree import SORTS, Row
 from reach_tui.tui.widgets.line_view import Bar, LineList
 from reach_tui.tui.widgets.session_list import SessionList
 

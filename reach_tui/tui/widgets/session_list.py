@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from reach_tui.tui.lines import Line
 from reach_tui.tui.rows import session_columns, session_line
-from reach_tui.tui.tree import Entry, Key, Row
+from reach_tui.tui.session_tree import Entry, Key, Row
 from reach_tui.tui.widgets.line_view import LineList, app_of
 
 

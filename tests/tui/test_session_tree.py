@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reach_tui.model import Counts, Session
-from reach_tui.tui.tree import SORTS, weigh
+from reach_tui.tui.session_tree import SORTS, weigh
 from reach_tui.workspace import JudgedSession, SessionCounts
 
 FIGURE = st.integers(0, 3) | st.integers(0, 2**31)

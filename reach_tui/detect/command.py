@@ -39,14 +39,17 @@ _GIT_SHOWS = _words("show log diff blame grep status ls-files cat-file shortlog 
 _GIT_CHANGES = re.compile(
     r"\bgit (?:-\S+ )*(?:branch|tag) +-{1,2}(?:[dDmMcCafsu]\b|delete|move|copy|set-|unset-|force)"
 )
-_FILTERS = re.compile(r"\b(?:perl|ruby)\s+(?:-[a-hj-zA-Z\d]+\s+)*-[a-hj-mo-zA-Z\d]*[np][a-hj-zA-Z\d]*\s")
+_FILTERS = re.compile(r"\b(?:perl|ruby)\s+(?:-[aFlMrw]\S*\s+)*-[alsw\d]*[np][alnpsw\d]*[eE]?\s")
 """Interpreters that run a line of code for every line of their input, as sed and awk do."""
 _MISSES = _words(
     "grep egrep fgrep zgrep rg ag ack diff cmp comm find test [ [[ which pgrep pidof expr findstr getent "
     "command type jq"
 )
 _SHELLS = _words("bash sh zsh fish dash xargs sudo")
+_SCRIPTS = (".sh", ".py", ".pl", ".rb", ".js", ".ts")
 _INTERPRETERS = ("python", "node", "ruby", "perl", "php", "rscript", "deno", "bun", "npx", "uvx")
+_EDITOR_VERBS = _words("view create str_replace insert delete rename undo_edit")
+"""What editors with one tool for all take as `command`, beside a `path`: no shell's words."""
 _PREFIXES = _words("sudo env time nice nohup command builtin exec stdbuf timeout xargs")
 
 _QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"")
@@ -80,7 +83,7 @@ def command_of(arguments: JsonValue) -> str:
     for name in _ARGUMENTS:
         value = arguments.get(name)
         if isinstance(value, str):
-            return value[:_LIMIT]
+            return "" if value in _EDITOR_VERBS and "path" in arguments else value[:_LIMIT]
         if isinstance(value, list):  # an argv, as codex keeps it
             words = [item for item in value if isinstance(item, str)]
             shell = len(words) > 2 and words[-2] in ("-lc", "-c", "-Command")
@@ -160,7 +163,9 @@ def names_program(command: str, word: str) -> bool:
     """True if `word` (a message's first word) is a program of the command, the module or script it runs, or a shell."""
     name = word.rsplit("/", 1)[-1].lower()
     return name in _SHELLS or any(
-        name == program or (first and program.startswith(_INTERPRETERS) and name in _module_names(first))
+        name == program
+        or (program.endswith(_SCRIPTS) and name == program.rsplit(".", 1)[0])
+        or (first and program.startswith(_INTERPRETERS) and name in _module_names(first))
         for program, first in programs(command)
     )
 

@@ -11,7 +11,7 @@ import click
 
 from reach_tui.base.errors import UsageError
 from reach_tui.cli.inferring import Inferring, persons_registry, registry_option
-from reach_tui.cli.moment import Moment
+from reach_tui.cli.moment import Moment, in_order
 from reach_tui.cli.output import Column, Progress, Record, emit, record_options
 from reach_tui.cli.sources import Traces, labels_option, path_argument
 from reach_tui.cli.streams import say
@@ -140,6 +140,7 @@ def calls(
       reach-tui calls ~/traces --tool edit --since 2026-06-01 --until 2026-07-01 --jsonl
       reach-tui calls opencode.db --follow --failed
     """
+    in_order(since, until)
     traces = Traces([path], labels_file, aloud=not follow)
     selection = Selection(frozenset(tools), failed, hidden, soft, since, until)
     if follow:

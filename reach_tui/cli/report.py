@@ -13,7 +13,7 @@ import click
 from reach_tui.base.errors import StoreError
 from reach_tui.cli.garbage import importing
 from reach_tui.cli.inferring import persons_registry, registry_option
-from reach_tui.cli.moment import Moment
+from reach_tui.cli.moment import Moment, in_order
 from reach_tui.cli.output import Progress, encode, terminal_width
 from reach_tui.cli.sources import TracePath, Traces
 from reach_tui.cli.streams import BAD_INPUT, say
@@ -71,6 +71,7 @@ def report(
       reach-tui report after.db --compare before.db
       reach-tui report threads.db --inferred
     """
+    in_order(since, until)
     with importing():
         from reach_tui.workspace.reporting import Selection
 
@@ -110,10 +111,10 @@ def _nothing(selection: Selection) -> str:
     return f"no calls {' '.join(asked) or 'in it'}: nothing was counted"
 
 
-def _collect(paths: tuple[Path, ...], selection: Selection) -> tuple[Traces, Collector]:
+def _collect(paths: tuple[Path, ...], selection: Selection, *, aloud: bool = True) -> tuple[Traces, Collector]:
     from reach_tui.workspace.reporting import Collector
 
-    traces = Traces(paths)
+    traces = Traces(paths, aloud=aloud)
     collector = Collector(traces.workspace, selection)
 
     def counted() -> Iterator[dict[str, Any]]:
@@ -148,11 +149,15 @@ def _inferred(traces: Traces, selection: Selection, registry: PersonsRegistry | 
 
 def _before(other: Path, selection: Selection) -> tuple[Mapping[str, Any] | None, int]:
     """The report to compare with, saved or made now, and what that did to the exit code; None: nothing opened."""
-    from reach_tui.workspace.reporting import comparable, saved_report
+    from reach_tui.workspace.reporting import comparable
+    from reach_tui.workspace.saved_report import no_side, saved_report
 
     if (saved := saved_report(other)) is not None:
         return saved, 0
-    traces, collector = _collect((other,), selection)
+    traces, collector = _collect((other,), selection, aloud=False)
+    problems = traces.workspace.found.problems
+    for problem in problems if traces.sources else [no_side(other, problem) for problem in problems]:
+        say(problem.line())
     return (comparable(collector.report()) if traces.sources else None), traces.exit_code()
 
 

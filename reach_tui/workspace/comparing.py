@@ -11,7 +11,8 @@ from reach_tui.base.errors import ReachError, UsageError
 from reach_tui.report.compare import Comparison, compare
 from reach_tui.report.model import Report
 from reach_tui.workspace.reading import read_all
-from reach_tui.workspace.reporting import Collector, Selection, comparable, saved_report
+from reach_tui.workspace.reporting import Collector, Selection, comparable
+from reach_tui.workspace.saved_report import no_side, saved_report
 from reach_tui.workspace.sources import Source, open_paths
 from reach_tui.workspace.workspace import Workspace
 
@@ -69,7 +70,7 @@ def _before(workspace: Workspace, sides: Sides, watch: Watch, problems: list[Rea
         found = open_paths([before])
         problems += found.problems
         if not found.sources:
-            raise found.problems[0] if found.problems else UsageError("nothing to read in it", before)
+            raise no_side(before, found.problems[0]) if found.problems else UsageError("nothing to read in it", before)
         before = Side(found.sources, sides.after.selection)
     return comparable(_report(workspace, before, watch, problems))
 

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from reach_tui import __version__
@@ -14,7 +13,7 @@ from reach_tui.analyze import health
 from reach_tui.analyze.labelled import LabelCounts, label_counts
 from reach_tui.analyze.pairs import Wanted, originals
 from reach_tui.analyze.tally import Tally
-from reach_tui.base.errors import StoreError, UsageError
+from reach_tui.base.errors import StoreError
 from reach_tui.index.digest import judged, tally_of
 from reach_tui.index.totals import tallied, tallied_tools, verdicts
 from reach_tui.index.workers import Workers
@@ -25,8 +24,6 @@ from reach_tui.report.model import ROOTS, Report, Scope, StoreScope
 from reach_tui.taxonomy import default
 from reach_tui.workspace.sources import Source
 from reach_tui.workspace.workspace import Workspace
-
-_SAVED_LIMIT = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,25 +143,6 @@ class Collector:
             tool_version=__version__,
         )
         return build(self.tally, scope, taxonomy, self._labels)
-
-
-def saved_report(path: Path) -> Mapping[str, Any] | None:
-    """The JSON object of a report that was saved in a file; None where the file is something else."""
-    from reach_tui.base.jsonio import BadJson, loads
-
-    try:
-        if not path.is_file() or path.stat().st_size > _SAVED_LIMIT:
-            return None
-        with open(path, "rb") as file:
-            if not file.read(64).lstrip().startswith(b"{"):
-                return None
-            file.seek(0)
-            value = loads(file.read())
-    except BadJson:
-        return None
-    except OSError as error:
-        raise UsageError(error.strerror or str(error), path, "name a trace, or a saved report") from None
-    return value if isinstance(value, dict) and {"scope", "tools", "guards"} <= value.keys() else None
 
 
 def comparable(report: Report) -> Mapping[str, Any]:

@@ -23,6 +23,40 @@ def test_json_counts_hidden_and_flagged(reach: Run, trace: Path) -> None:
     assert answer["scope"]["sessions"] == 2
 
 
+@pytest.mark.parametrize(
+    ("options", "begins"),
+    [
+        (["--format", "md", "--json"], "{"),
+        (["--json", "--format", "md"], "# Hidden"),
+        (["--json", "--format", "text"], "reach.db · "),
+        (["--format", "text", "--json"], "{"),
+    ],
+)
+def test_the_last_form_wins(reach: Run, trace: Path, options: list[str], begins: str) -> None:
+    ran = reach("report", trace, *options)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith(begins)
+
+
+@pytest.mark.parametrize("command", ["report", "calls"])
+def test_a_span_that_ends_before_it_begins_is_a_mistake(reach: Run, trace: Path, command: str) -> None:
+    ran = reach(command, trace, "--since", "2026-07-01", "--until", "2026-06-01")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("reach-tui: --since 2026-07-01T00:00:00.000Z is after --until 2026-06-01T00:00:00.000Z")
+    assert ran.err.count("\n") == 1
+    assert reach(command, trace, "--since", "2026-06-01", "--until", "2026-06-01").code == 0
+
+
+@pytest.mark.parametrize("command", ["report", "calls"])
+def test_times_need_no_newer_library_than_we_ask_for(trace: Path, command: str) -> None:
+    code = (
+        "import sys, click; click.ParamType.__class_getitem__ = None; from reach_tui.cli.main import run; "
+        f"sys.exit(run([{command!r}, {str(trace)!r}, '--since', '2026-06-01']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, timeout=60)
+    assert (done.returncode, b"fault of reach-tui" in done.stderr) == (0, False)
+
+
 @pytest.mark.parametrize(("form", "begins"), [("text", "reach.db · "), ("md", "# Hidden"), ("html", "<!doctype html>")])
 def test_every_form(reach: Run, trace: Path, form: str, begins: str) -> None:
     ran = reach("report", trace, "--format", form)
@@ -89,6 +123,32 @@ def test_compare_with_a_trace_and_with_a_saved_report(reach: Run, trace: Path, t
     refused = reach("report", trace, "--compare", saved)
     assert (refused.code, refused.out) == (2, "")
     assert refused.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"scope": {}, "tools": []}', "no saved report: a JSON object without guards"),
+        ('{"scope": {}, "tools": [', "no saved report: broken JSON ("),
+        ('[{"tool": "edit"}]', "no saved report: a JSON list"),
+        ("hello", "no saved report: not JSON"),
+        ("", "an empty file"),
+    ],
+)
+def test_what_is_no_saved_report_is_told_so(reach: Run, trace: Path, tmp_path: Path, text: str, said: str) -> None:
+    bad = tmp_path / "bad.json"
+    bad.write_text(text, encoding="utf-8")
+    ran = reach("report", trace, "--compare", bad)
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert said in ran.err
+    assert "or a report saved by `reach-tui report PATH --format json" in ran.err
+
+
+def test_a_database_that_is_torn_stays_told_as_one(reach: Run, trace: Path, tmp_path: Path) -> None:
+    torn = tmp_path / "torn.db"
+    torn.write_bytes(trace.read_bytes()[:5000])
+    ran = reach("report", trace, "--compare", torn)
+    assert (ran.code, "torn:" in ran.err, "saved report" in ran.err) == (2, True, False)
 
 
 def test_faults_are_one_line_and_exit_2(reach: Run, trace: Path, tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ from textual.message import Message
 from textual.worker import get_current_worker
 
 from reach_tui.base.errors import ReachError
-from reach_tui.tui.lines import Line
+from reach_tui.base.text import one_line
+from reach_tui.tui.lines import Line, wrap
 from reach_tui.tui.screens.base import FramedScreen
 from reach_tui.tui.widgets.line_view import LineList
 from reach_tui.workspace.reading import Watch
@@ -24,7 +25,8 @@ class ReadingList(LineList):
     waiting = "reading …  Escape stops"
 
     def empty_line(self, index: int, width: int) -> Line:
-        return [(f"  {self.waiting}", "dim")] if index == 1 else []
+        rows = wrap(one_line(self.waiting), width - 4)
+        return [(f"  {rows[index - 1]}", "dim")] if 1 <= index <= len(rows) else []
 
 
 class ReadingScreen(FramedScreen):

@@ -62,9 +62,9 @@ class Attribution(Sum):
         self.recovered += other.recovered
 
 
-def cause_of(verdict: Verdict, taxonomy: Taxonomy | None = None) -> Cause:
-    """The cause of a failed call by the reach of its class."""
-    category = verdict.category or _UNCLASSED
+def cause_of(category: str | None, taxonomy: Taxonomy | None = None) -> Cause:
+    """The cause of a failed call by the reach of its level-1 class."""
+    category = category or _UNCLASSED
     found = (taxonomy or default()).find(category)
     return Cause(found.reach, category) if found and found.reach in CAUSES else Cause("model", _UNCLASSED)
 
@@ -82,13 +82,19 @@ def of_session(
         return found
     taxonomy = default()
     for verdict in failed:
-        found.failures[cause_of(verdict, taxonomy)] += 1
-    own = [pair for pair in pairs if wanted(pair[0])]
-    if decided := decisive(own, folder, runs):
+        found.failures[cause_of(verdict.category, taxonomy)] += 1
+    if decided := decided_by(pairs, folder, wanted, runs):
         found.sessions[decided.cause] += 1
     else:
         found.recovered = 1
     return found
+
+
+def decided_by(
+    pairs: Pairs, folder: str | None = None, wanted: Wanted = originals, runs: Sequence[Loop] | None = None
+) -> Decisive | None:
+    """What decided a session, of its wanted calls alone."""
+    return decisive([pair for pair in pairs if wanted(pair[0])], folder, runs)
 
 
 def decisive(pairs: Pairs, folder: str | None = None, runs: Sequence[Loop] | None = None) -> Decisive | None:
@@ -124,7 +130,7 @@ def _decided(call: Glance, verdict: Verdict, pairs: Pairs, runs: Sequence[Loop] 
             why = f"{call.shown_tool}, {loop.length} times without progress: {said}"
             return Decisive(call.step, call.key, Cause("model", _LOOP), loop.what, why)
     why = f"{call.shown_tool} failed and never succeeded there again: {said}"
-    return Decisive(call.step, call.key, cause_of(verdict), verdict.subcategory, why)
+    return Decisive(call.step, call.key, cause_of(verdict.category), verdict.subcategory, why)
 
 
 def subject(call: Glance, folder: str | None = None) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -76,20 +77,33 @@ class Avoidable:
 
 def avoidable(classes: Classes, tool: str, taxonomy: Taxonomy) -> Avoidable:
     """By the taxonomy: the classes that a description avoids."""
+    found = classes.of_tool(tool)
+    chosen = described((kind for kind, _ in found), taxonomy)
+    return Avoidable(
+        sum(count for kind, count in found if kind in chosen), sum(count for _, count in found), "taxonomy"
+    )
+
+
+def described(kinds: Iterable[FailureClass], taxonomy: Taxonomy) -> frozenset[FailureClass]:
+    """Those of these classes that a description avoids, by the taxonomy."""
     by_description = {
         (category.id, one.id)
         for category in taxonomy.categories
         for one in category.subcategories
         if one.avoidable_by == "description"
     }
-    found = classes.of_tool(tool)
-    count = sum(count for kind, count in found if (kind.category, kind.subcategory) in by_description)
-    return Avoidable(count, sum(count for _, count in found), "taxonomy")
+    return frozenset(kind for kind in kinds if (kind.category, kind.subcategory) in by_description)
 
 
 def avoidable_by_seed(classes: Classes, tool: str) -> Avoidable | None:
     """By the seed's own grouping; None for a tool of which it says nothing."""
     found = classes.of_tool(tool)
-    count = sum(count for kind, count in found if kind.rule in SEED_MISUSE)
+    chosen = misused(kind for kind, _ in found)
+    count = sum(count for kind, count in found if kind in chosen)
     of = count + sum(count for kind, count in found if kind.rule in SEED_FAULTS)
     return Avoidable(count, of, "seed") if of else None
+
+
+def misused(kinds: Iterable[FailureClass]) -> frozenset[FailureClass]:
+    """Those of these classes that a description avoids, by the seed's own grouping."""
+    return frozenset(kind for kind in kinds if kind.rule in SEED_MISUSE)

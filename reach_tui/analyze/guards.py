@@ -8,14 +8,18 @@ it; it speaks once, at the n-th. Both start anew with each session; a call that 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from reach_tui.analyze.pairs import Pairs, Wanted, answered, error_text, has_result, originals
 from reach_tui.analyze.sums import Sum, add_up
+from reach_tui.model import Glance
 
 AFTER = (3, 5, 10)
 SAME, ANY = "same_error", "any_error"
+METRIC, ANALYZER = "error_metric", "analyzer"
+"""Speak at every failure, and at every failure with a result."""
 FLAG, TRUTH = "by_flag", "by_truth"
 _KEPT = 20  # places a guard would have spoken at that are named
 
@@ -26,6 +30,27 @@ class Firing(NamedTuple):
     rule: str
     after: int
     view: str
+
+
+class Failure(NamedTuple):
+    """A failure as the guards see it under one view, and how many there are in a row by then."""
+
+    call: Glance
+    view: str
+    same: int
+    """The same error of this tool."""
+    run: int
+    """Any error."""
+
+    def fires(self, guard: Firing) -> bool:
+        """True if that guard speaks at this call."""
+        if guard.view != self.view:
+            return False
+        if guard.rule == SAME:
+            return self.same >= guard.after
+        if guard.rule == ANY:
+            return self.run == guard.after
+        return guard.rule == METRIC or has_result(self.call)
 
 
 @dataclass(slots=True)
@@ -80,6 +105,18 @@ class Failures:
 def of_session(pairs: Pairs, wanted: Wanted = originals) -> Guards:
     """The guards of one session. Copies of calls are left out: they happened in another session."""
     guards = Guards()
+    for one in failures(pairs, wanted):
+        guards.metric[one.view] += one.fires(Firing(METRIC, 1, one.view))
+        guards.analyzer[one.view] += one.fires(Firing(ANALYZER, 1, one.view))
+        for rule in (SAME, ANY):
+            for after in AFTER:
+                if one.fires(guard := Firing(rule, after, one.view)):
+                    guards.fire(guard, one.call.key)
+    return guards
+
+
+def failures(pairs: Pairs, wanted: Wanted = originals) -> Iterator[Failure]:
+    """Every failure of wanted calls of one session under each view, in order."""
     counters = {FLAG: Failures(), TRUTH: Failures()}
     by_flag, by_truth = counters[FLAG], counters[TRUTH]
     for call, verdict in pairs:
@@ -95,13 +132,5 @@ def of_session(pairs: Pairs, wanted: Wanted = originals) -> Guards:
                 counters[view].clear(call.tool)
                 continue
             same, run = counters[view].add(call.tool, error_text(call))
-            if not counted:
-                continue
-            guards.metric[view] += 1
-            guards.analyzer[view] += has_result(call)
-            for after in AFTER:
-                if same >= after:
-                    guards.fire(Firing(SAME, after, view), call.key)
-                if run == after:
-                    guards.fire(Firing(ANY, after, view), call.key)
-    return guards
+            if counted:
+                yield Failure(call, view, same, run)

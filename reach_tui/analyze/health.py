@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from reach_tui.analyze.pairs import Pairs, Wanted, has_result, originals
 from reach_tui.analyze.sums import Sum, add_up
-from reach_tui.model import Session, Step, StepKind
+from reach_tui.model import Glance, Session, Step, StepKind
 
 UNANSWERED = "calls without a result"
 PROBLEM = "calls whose row is not whole"
@@ -89,14 +89,10 @@ def _widest(one: tuple[int, int] | None, other: tuple[int, int] | None) -> tuple
 def of_session(pairs: Pairs, started_at: int | None = None, wanted: Wanted = originals) -> Health:
     """The health of one session's calls; `started_at` stands in for calls without a time (ms)."""
     found = Health()
+    for what, _ in odd_calls(pairs, wanted):
+        found.counts[what] += 1
     for call, verdict in pairs:
-        if call.copy_of is not None:
-            found.counts[COPIES] += 1
-        if not wanted(call):
-            continue
-        found.counts[UNANSWERED] += not has_result(call)
-        found.counts[PROBLEM] += call.problem is not None
-        if verdict.failed is True and verdict.rule and call.flagged is not None:
+        if verdict.failed is True and verdict.rule and call.flagged is not None and wanted(call):
             habit, at = Habit(call.tool, verdict.rule), call.whole().started_at or started_at
             span = None if at is None else (at, at)
             one = Flagging(1, 0, span, None) if call.flagged else Flagging(0, 1, None, span)
@@ -104,28 +100,47 @@ def of_session(pairs: Pairs, started_at: int | None = None, wanted: Wanted = ori
     return found
 
 
+def odd_calls(pairs: Pairs, wanted: Wanted = originals) -> Iterator[tuple[str, Glance]]:
+    """What is odd about a call of one session, and the call."""
+    for call, _ in pairs:
+        if call.copy_of is not None:
+            yield COPIES, call
+        if wanted(call):
+            if not has_result(call):
+                yield UNANSWERED, call
+            if call.problem is not None:
+                yield PROBLEM, call
+
+
 def of_steps(steps: Iterable[Step], unreadable: int | None = None) -> Health:
     """What the reader could not read or pair: raw rows, and its own notes about orphan and malformed ones.
 
     `unreadable` is the number of raw rows where it is known without their steps.
     """
-    found = Health()
-    for step in steps:
-        if step.kind is StepKind.RAW:
-            found.counts[UNREADABLE] += 1
-        elif step.kind is StepKind.NOTE and (noted := _NOTED.match(step.text)):
-            found.counts[f"{noted[0]}s"] += 1
+    found = Health(Counter(what for what, _ in odd_steps(steps)))
     if unreadable is not None:
         found.counts[UNREADABLE] = unreadable
     return found
 
 
+def odd_steps(steps: Iterable[Step]) -> Iterator[tuple[str, Step]]:
+    """What the reader could not read or pair, and the step that stands for it."""
+    for step in steps:
+        if step.kind is StepKind.RAW:
+            yield UNREADABLE, step
+        elif step.kind is StepKind.NOTE and (noted := _NOTED.match(step.text)):
+            yield f"{noted[0]}s", step
+
+
 def of_sessions(sessions: Iterable[Session]) -> Health:
     """What the sessions' own rows say: child sessions and notes such as `messages not recorded`."""
-    found = Health()
-    for session in sessions:
-        for note in session.notes:
-            if "not recorded" in note:
-                found.counts[f"sessions with {note}"] += 1
-        found.counts[TIMELESS] += session.started_at is None
-    return found
+    return Health(Counter(what for session in sessions for what in oddities(session)))
+
+
+def oddities(session: Session) -> Iterator[str]:
+    """What is odd about a session by its own row."""
+    for note in session.notes:
+        if "not recorded" in note:
+            yield f"sessions with {note}"
+    if session.started_at is None:
+        yield TIMELESS

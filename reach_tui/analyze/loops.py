@@ -7,7 +7,7 @@ analyzer). Copies of calls are left out.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from reach_tui.analyze.pairs import Pair, Pairs, Wanted, error_text, has_result, originals
@@ -25,10 +25,23 @@ class Loop:
     """Level-2 id of the taxonomy."""
     tool: str
     first_key: str
-    first: int
-    last: int
-    """Places of the first and last call among those that are no copies, from 0."""
-    length: int
+    places: Sequence[int]
+    """Of its calls among those that are no copies, in order, from 0."""
+
+    @property
+    def first(self) -> int:
+        """Place of the first call."""
+        return self.places[0]
+
+    @property
+    def last(self) -> int:
+        """Place of the last call."""
+        return self.places[-1]
+
+    @property
+    def length(self) -> int:
+        """How many calls it has."""
+        return len(self.places)
 
 
 @dataclass(slots=True)
@@ -68,15 +81,26 @@ def uncopied(pairs: Pairs) -> Pairs:
 def of_session(pairs: Pairs, wanted: Wanted = originals, runs: Sequence[Loop] | None = None) -> Loops:
     """The loops of one session that begin with a wanted call; `runs` are all of them, where they are known."""
     found = Loops()
+    kept = begun(pairs, wanted, runs)
+    for what in dict.fromkeys(loop.what for loop in kept):
+        same = [loop for loop in kept if loop.what == what]
+        found.count[what] = len(same)
+        found.calls[what] = len(places_in(same))
+        found.sessions[what] = 1
+        found.example[what] = same[0].first_key
+    return found
+
+
+def begun(pairs: Pairs, wanted: Wanted = originals, runs: Sequence[Loop] | None = None) -> list[Loop]:
+    """The loops of one session that begin with a wanted call, in order."""
     loops = find(pairs) if runs is None else runs
     keys = {call.key for call, _ in pairs if wanted(call)} if loops else ()
-    for loop in loops:
-        if loop.first_key in keys:
-            found.count[loop.what] += 1
-            found.calls[loop.what] += loop.length
-            found.sessions[loop.what] = 1
-            found.example.setdefault(loop.what, loop.first_key)
-    return found
+    return [loop for loop in loops if loop.first_key in keys]
+
+
+def places_in(loops: Iterable[Loop]) -> list[int]:
+    """The places of the calls in these loops, each once: two in turn may end where two others begin."""
+    return sorted({place for loop in loops for place in loop.places})
 
 
 def _same(one: Pair, other: Pair) -> bool:
@@ -85,7 +109,7 @@ def _same(one: Pair, other: Pair) -> bool:
 
 def _loop(what: str, own: Pairs, places: Sequence[int]) -> Loop:
     first = own[places[0]][0]
-    return Loop(what, first.tool, first.key, places[0], places[-1], len(places))
+    return Loop(what, first.tool, first.key, places)
 
 
 def _same_calls(own: Pairs, tools: Sequence[str]) -> Iterator[Loop]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from reach_tui.analyze.pairs import Pairs, has_result, originals
 from reach_tui.analyze.sums import Sum
-from reach_tui.model import Step
+from reach_tui.model import Glance, Route, Step
 
 
 @dataclass(slots=True)
@@ -30,13 +31,49 @@ class Metrics(Sum):
         self.covered += other.covered
 
 
+class Decided(NamedTuple):
+    """A recorded routing decision, and the call or the step that holds it."""
+
+    holder: Glance | Step
+    covered: bool
+    """A candidate reached the threshold."""
+
+
 def of_session(pairs: Pairs, steps: Iterable[Step] = ()) -> Metrics:
     """The metrics of one session; `steps` adds the decisions that led to no call."""
     own = [pair for pair in pairs if originals(pair[0])]
-    routes = [call.route for call, _ in own if call.route]
-    routes += [step.route for step in steps if step.route and not step.inherited]
-    recorded = [route for route in routes if route.basis == "recorded"]
-    smooth = all(verdict.failed is not True and has_result(call) for call, verdict in own)
-    clarified = any(route.decision == "clarify" for route in routes)
-    covered = sum(any(candidate.score >= route.thresholds.t1 for candidate in route.candidates) for route in recorded)
-    return Metrics(int(bool(own)), int(bool(own) and smooth and not clarified), len(recorded), covered)
+    routes = [*_routes(pairs, steps)]
+    recorded = decisions(routes)
+    clarified = any(route.decision == "clarify" for _, route in routes)
+    smooth = not clarified and next(spoiling(pairs), None) is None
+    return Metrics(int(bool(own)), int(bool(own) and smooth), len(recorded), sum(one.covered for one in recorded))
+
+
+def spoiling(pairs: Pairs) -> Iterator[Glance]:
+    """The calls of one session that failed, or were never answered: with one of them it is no first pass."""
+    for call, verdict in pairs:
+        if originals(call) and (verdict.failed is True or not has_result(call)):
+            yield call
+
+
+def decided(pairs: Pairs, steps: Iterable[Step] = ()) -> list[Decided]:
+    """The recorded decisions of one session: those of its calls, then those that led to none."""
+    return decisions(_routes(pairs, steps))
+
+
+def decisions(routes: Iterable[tuple[Glance | Step, Route]]) -> list[Decided]:
+    """The recorded ones of these."""
+    return [
+        Decided(holder, any(candidate.score >= route.thresholds.t1 for candidate in route.candidates))
+        for holder, route in routes
+        if route.basis == "recorded"
+    ]
+
+
+def _routes(pairs: Pairs, steps: Iterable[Step]) -> Iterator[tuple[Glance | Step, Route]]:
+    for call, _ in pairs:
+        if call.route and originals(call):
+            yield call, call.route
+    for step in steps:
+        if step.route and not step.inherited:
+            yield step, step.route

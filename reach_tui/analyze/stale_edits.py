@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from reach_tui.analyze.intervals import share
 from reach_tui.analyze.pairs import Pairs, Wanted, has_result, originals
@@ -39,9 +41,29 @@ class StaleEdits(Sum):
         return share(self.stale.total(), self.not_found.total())
 
 
+class Miss(NamedTuple):
+    """An edit whose text was not found, and what the session had done to the file before."""
+
+    call: Glance
+    stale: bool = False
+    re_read: bool = False
+    written_only: bool = False
+
+
 def of_session(pairs: Pairs, folder: str | None = None, wanted: Wanted = originals) -> StaleEdits:
-    """The stale edits of one session; relative paths are taken from `folder`. Calls not wanted still change files."""
+    """The stale edits of one session; relative paths are taken from `folder`."""
     found = StaleEdits()
+    for miss in misses(pairs, folder, wanted):
+        tool = miss.call.tool
+        found.not_found[tool] += 1
+        found.stale[tool] += miss.stale
+        found.re_read[tool] += miss.re_read
+        found.written_only[tool] += miss.written_only
+    return found
+
+
+def misses(pairs: Pairs, folder: str | None = None, wanted: Wanted = originals) -> Iterator[Miss]:
+    """The wanted edits of one session whose text was not found. Calls not wanted still change files."""
     edited: dict[str, int] = {}
     written: dict[str, int] = {}
     read: dict[str, int] = {}
@@ -53,25 +75,11 @@ def of_session(pairs: Pairs, folder: str | None = None, wanted: Wanted = origina
         if _succeeded(call, verdict):
             by_kind[kind].update(dict.fromkeys(paths, place))
         elif kind == EDIT and missed(verdict) and wanted(call):
-            _sort(found, call.tool, paths, edited, written, read)
-    return found
-
-
-def _sort(
-    found: StaleEdits,
-    tool: str,
-    paths: tuple[str, ...],
-    edited: dict[str, int],
-    written: dict[str, int],
-    read: dict[str, int],
-) -> None:
-    found.not_found[tool] += 1
-    stale = [path for path in paths if path in edited]
-    if stale:
-        found.stale[tool] += 1
-        found.re_read[tool] += all(read.get(path, -1) > max(edited[path], written.get(path, -1)) for path in stale)
-    elif any(path in written for path in paths):
-        found.written_only[tool] += 1
+            if stale := [path for path in paths if path in edited]:
+                again = all(read.get(path, -1) > max(edited[path], written.get(path, -1)) for path in stale)
+                yield Miss(call, stale=True, re_read=again)
+            else:
+                yield Miss(call, written_only=any(path in written for path in paths))
 
 
 def missed(verdict: Verdict) -> bool:

@@ -8,7 +8,7 @@ from zlib import crc32
 from reach_tui.base.errors import ReachError
 from reach_tui.base.sqlite import Connection
 
-FORMAT = 3
+FORMAT = 4
 """`PRAGMA user_version` of an index; another one is dropped and built anew."""
 
 TABLES = """

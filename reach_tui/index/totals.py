@@ -6,8 +6,8 @@ any report that counts the group whole. The order stays the sessions' own: sums 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias, TypeVar
 
 from reach_tui.analyze.counts import SessionCounts
 from reach_tui.analyze.pairs import Wanted
@@ -19,6 +19,8 @@ from reach_tui.index.schema import IndexBroken, mark_of
 from reach_tui.index.store import Index, Known
 from reach_tui.model import Session
 from reach_tui.stores.reader import Reader
+
+Made = TypeVar("Made")
 
 GROUP = 64
 """Sessions summed up in one; counted from the oldest, so that new ones change the last group only."""
@@ -89,10 +91,11 @@ def tallied_tools(
     uses: Callable[[str], bool],
 ) -> Generator[str, None, Tally]:
     """The same of `wanted` calls: sessions without a tool in use are taken from the index, the others are read."""
-    kept = {
-        session_id: tally.without_calls()
-        for session_id, tally in _without_tools(reader, engine, sessions, chosen, uses).items()
-    }
+
+    def without(index: Index) -> set[str]:
+        return {one.session_id for one in index.sums() if not any(map(uses, one.tools))}
+
+    kept = each_of(reader, engine, sessions, chosen, Tally.without_calls, without)
     total = Tally()
     for chunk in chunks(chosen):
         found = {session.id: kept[session.id] for session in chunk if session.id in kept}
@@ -150,35 +153,40 @@ def kinds_of(reader: Reader, engine: Judge, sessions: Sequence[Session]) -> dict
     return found
 
 
-def _include(total: Tally, more: Iterable[Tally]) -> None:
-    for one in more:
-        total.include(one)
-
-
-def _without_tools(
+def each_of(
     reader: Reader,
     engine: Judge,
     sessions: Sequence[Session],
     chosen: Sequence[Session],
-    uses: Callable[[str], bool],
-) -> dict[str, Tally]:
-    """The figures of those chosen sessions that the index knows to have no call of a tool in use."""
-    found: dict[str, Tally] = {}
+    made: Callable[[Tally], Made],
+    among: Callable[[Index], Container[str]] | None = None,
+) -> dict[str, Made]:
+    """What is made of the figures of each chosen session that the index knows as it is now, of all there are.
+
+    `among` names those to look at (None: all). Raises `StoreError`.
+    """
+    found: dict[str, Made] = {}
 
     def with_index(index: Index) -> Iterator[None]:
         state = State.of(reader, index, lambda: sessions)
         state.settle_doubts()
         state.note()
-        without = {one.session_id for one in index.sums() if not any(map(uses, one.tools))}
-        for run in _runs(index.known(), [session for session in chosen if session.id in without], state.told):
+        some = among(index) if among is not None else None
+        looked = [session for session in chosen if some is None or session.id in some]
+        for run in _runs(index.known(), looked, state.told):
             if not isinstance(run, Session):
                 for (session, _, _), packed in zip(run, index.figures([item[1:] for item in run]), strict=True):
-                    found[session.id] = _decoded(packed)
+                    found[session.id] = made(_decoded(packed))
         yield None
 
     for _ in attempts(reader, engine, with_index):
         pass
     return found
+
+
+def _include(total: Tally, more: Iterable[Tally]) -> None:
+    for one in more:
+        total.include(one)
 
 
 Item: TypeAlias = tuple[Session, int, bytes]

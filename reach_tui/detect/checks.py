@@ -142,7 +142,8 @@ def outcome_of_exit(case: Case, code: int, output: str | None = None) -> Outcome
             0.5,
         )
     command = case.command
-    if code == 1 and commands.may_miss(command) and (not shown or commands.displays(command)):
+    asked = commands.may_miss(command) and (not shown or commands.displays(command))
+    if code == 1 and (asked or (not shown and commands.goes_on_if(command))):
         return Outcome(
             "ok", "shell.honest_no", "Exit status 1 without a message: it looked and found nothing.", "no_match", 0.9
         )

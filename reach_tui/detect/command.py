@@ -37,7 +37,8 @@ _SHOWS = _words(
 _NEUTRAL = _words("cd pushd popd export set source . true : sleep pwd test [ [[ xargs echo")
 _GIT_SHOWS = _words("show log diff blame grep status ls-files cat-file shortlog reflog branch tag")
 _GIT_CHANGES = re.compile(
-    r"\bgit (?:-\S+ )*(?:branch|tag) +-{1,2}(?:[dDmMcCafsu]\b|delete|move|copy|set-|unset-|force)"
+    r"\bgit (?:-\S+ )*(?:branch +-{1,2}(?:[dDmMcCfu]\b|delete|move|copy|set-|unset-|force)"
+    r"|tag +-{1,2}(?:[dafsum]\b|delete))"
 )
 _FILTERS = re.compile(r"\b(?:perl|ruby)\s+(?:-[aFlMrw]\S*\s+)*-[alsw\d]*[np][alnpsw\d]*[eE]?\s")
 """Interpreters that run a line of code for every line of their input, as sed and awk do."""
@@ -100,7 +101,7 @@ def programs(command: str) -> tuple[tuple[str, str], ...]:
         words = [word for word in part.split() if not re.fullmatch(r"\w+=\S*", word)]
         while words and (words[0] in _PREFIXES or words[0].startswith("-") or words[0].isdigit()):
             words.pop(0)
-        while len(words) > 2 and words[0] == "git" and words[1] in ("-C", "-c"):
+        while len(words) > 2 and words[0].endswith("git") and words[1] in ("-C", "-c"):
             del words[1:3]
         if words:
             rest = [word for word in words[1:] if not word.startswith("-")]
@@ -150,6 +151,14 @@ def may_miss(command: str) -> bool:
     if name == "git":
         return first in ("grep", "diff", "merge-base", "show-ref", "check-ignore", "config", "ls-remote", "rev-parse")
     return name in _MISSES
+
+
+@lru_cache(maxsize=4096)
+def goes_on_if(command: str) -> bool:
+    """True if the rest runs only where a test, a search or a look-up said yes: `test -f x && cat x`."""
+    first, joined, _ = _QUOTED.sub(" _ ", command).partition("&&")
+    ran = programs(first)
+    return bool(joined and ran) and ran[-1][0] in _MISSES
 
 
 @lru_cache(maxsize=1024)

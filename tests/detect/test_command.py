@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reach_tui.detect.command import command_of, displays, is_check, may_miss, programs
+from reach_tui.detect.command import command_of, displays, goes_on_if, is_check, may_miss, names_program, programs
 
 
 @pytest.mark.parametrize(
@@ -70,10 +70,47 @@ def test_commands_whose_exit_1_is_a_failure(command: str) -> None:
     assert not may_miss(command)
 
 
+def test_what_a_test_lets_go_on_may_honestly_not_happen() -> None:
+    assert goes_on_if("cd /srv; test -f a.conf && cat a.conf")
+    assert goes_on_if("[ -d out ] && ls out && rm -r out")
+    assert not goes_on_if("make && test -f out")
+    assert not goes_on_if("test -f a.conf")
+    assert not goes_on_if("")
+
+
+def test_a_message_begins_with_a_program_a_module_or_a_script() -> None:
+    assert names_program("python3 -m depot.cli x", "depot")
+    assert names_program("python3 -m depot.cli x", "cli")
+    assert names_program("./tools/publish.sh 1", "publish")
+    assert names_program("node bin/app.js", "app.js")
+    assert names_program("true", "bash")
+    assert not names_program("make report", "source")
+    assert not names_program("python3 -m depot.cli x", "ledger")
+
+
+def test_git_that_changes_names_shows_nothing() -> None:
+    assert displays("git branch -a")
+    assert displays("git -C sub log")
+    assert not displays("git branch -D old")
+    assert not displays("git tag -d v1")
+
+
+def test_an_interpreter_run_for_every_line_shows() -> None:
+    assert displays("perl -ne 'print if /x/' a.txt")
+    assert displays("ruby -ne 'puts $_' a.txt | head")
+    assert not displays("ruby -rjson -e 'puts 1'")
+    assert not displays("perl -pi -e 's/a/b/' a.txt")
+
+
+def test_an_editors_verb_is_no_command() -> None:
+    assert command_of({"command": "view", "path": "/a"}) == ""
+    assert command_of({"command": "view"}) == "view"
+
+
 def test_programs_skip_prefixes_and_quotes() -> None:
     assert programs("FOO=1 sudo timeout 5 ./run.sh --fast 'a | b'; /usr/bin/git -C x log") == (
         ("run.sh", "_"),
-        ("git", "x"),
+        ("git", "log"),
     )
 
 

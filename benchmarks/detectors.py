@@ -167,7 +167,7 @@ def without(rules: RuleSet, ids: set[str]) -> RuleSet:
 
 def hits_of(engine: Engine, call: ToolCall) -> set[str]:
     """The rules that match the call and whose conditions hold, whichever of them decides."""
-    desk = engine._desk(call.tool, call.arguments)
+    desk = engine.desks.of(call.tool, call.arguments)
     text = call.result.text if call.result else ""
     body = unwrap(text, desk.nature == "log")
     view = window(text, body.start, body.end, desk.nature)

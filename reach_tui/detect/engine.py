@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
@@ -12,37 +11,21 @@ from reach_tui.base.jsonio import JsonValue
 from reach_tui.detect import checks, contradictions, envelope, pages, verdicts
 from reach_tui.detect.case import STRONG, Case
 from reach_tui.detect.codes import class_of_exit
+from reach_tui.detect.desks import EDIT, FALLBACK, SHELL, Desk, Desks
 from reach_tui.detect.matcher import Hit, Matcher, evidence_span, window
-from reach_tui.detect.quick import FINE, FINE_CONTENT, Quick
+from reach_tui.detect.quick import FINE, FINE_CONTENT
 from reach_tui.detect.rule_files import load
-from reach_tui.detect.rules import Family, RuleSet
+from reach_tui.detect.rules import RuleSet
 from reach_tui.detect.wrappers import Body, unwrap
 from reach_tui.model import Evidence, Glance, ToolCall, Verdict
 
 RULES = Path(__file__).with_name("rules")
 """The rule files shipped with the package."""
 
-_FALLBACK = "any"
-_SHELL = "shell"
-_EDIT = "edit"
-_FETCH = "fetch"  # of a page, if the arguments name one; else of a mail, a row, whatever the server has
 _SHORT = 4000  # characters of an unknown tool's answer that may be read as a known one's
 _BEGINNING = 200
 _REST = 700  # characters of a long message that still tell its class
 _UNANSWERED = Verdict(None, 0.0)
-
-
-class Desk:
-    """A family's rules, ready to be asked."""
-
-    __slots__ = ("argument_rules", "family", "matcher", "nature", "quick")
-
-    def __init__(self, family: Family) -> None:
-        self.family = family
-        self.nature = family.nature
-        self.matcher = Matcher(family.rules)
-        self.argument_rules = tuple(rule for rule in family.rules if rule.where == "arguments")
-        self.quick = Quick(family, self.matcher) if family.id != _FALLBACK else None
 
 
 class Engine:
@@ -50,12 +33,11 @@ class Engine:
 
     def __init__(self, rules: RuleSet) -> None:
         self.rules = rules
-        self._desks = {family.id: Desk(family) for family in rules.families}
+        self.desks = Desks(rules.families)
         self._classes = Matcher(rules.classes, exact=True)
         browsing = next((family.rules for family in rules.families if family.id == pages.BROWSING), ())
         self._of_page = Matcher(tuple(rule for rule in browsing if rule.family == pages.PACK))
         self._of_frame = Matcher(tuple(rule for rule in browsing if rule.family != pages.PACK))
-        self._by_tool: dict[str, Desk | None] = {}
 
     @property
     def version(self) -> str:
@@ -65,7 +47,7 @@ class Engine:
     def judge(self, call: Glance) -> Verdict:
         """The verdict on one call; the whole of it is looked at only if it is not plainly fine."""
         if call.plain:
-            desk = self._by_tool.get(call.tool) or self._desk(call.tool, call.arguments)
+            desk = self.desks.by_tool.get(call.tool) or self.desks.of(call.tool, call.arguments)
             quick = desk.quick
             if quick is not None and (verdict := quick.fine(call)):
                 return verdict
@@ -80,7 +62,7 @@ class Engine:
             numbers.append(number)
         found = [FINE] * len(calls)
         for tool, numbers in by_tool.items():
-            desk = self._by_tool.get(tool)
+            desk = self.desks.by_tool.get(tool)
             quick = None if desk is None else desk.quick
             if quick is None:
                 for number in numbers:
@@ -93,7 +75,7 @@ class Engine:
         return found
 
     def _judge(self, call: ToolCall) -> Verdict:
-        desk = self._desk(call.tool, call.arguments)
+        desk = self.desks.of(call.tool, call.arguments)
         result = call.result
         text = result.text if result is not None else ""
         body = unwrap(text, desk.nature == "log") if text else Body(0, 0)
@@ -105,43 +87,6 @@ class Engine:
         if result is None:
             return self._unanswered(case)
         return self._judge_text(case)
-
-    # -- which rules
-
-    def _desk(self, tool: str, arguments: JsonValue) -> Desk:
-        if tool not in self._by_tool:
-            if len(self._by_tool) > 10_000:
-                self._by_tool.clear()
-            self._by_tool[tool] = self._find_desk(tool)
-        return self._by_tool[tool] or self._desk_for_arguments(tool, arguments)
-
-    def _find_desk(self, tool: str) -> Desk | None:
-        names = checks.tool_names(tool)
-        if _FETCH in names:
-            return None
-        for name in names:
-            for desk in self._desks.values():
-                if name in desk.family.tools:
-                    return desk
-        for name in names:
-            for desk in self._desks.values():
-                if any(fnmatchcase(name, pattern) for pattern in desk.family.tools):
-                    return desk
-        return None
-
-    def _desk_for_arguments(self, tool: str, arguments: JsonValue) -> Desk:
-        if tool.lower().endswith(_FETCH) and pages.names_address(arguments) and pages.BROWSING in self._desks:
-            return self._desks[pages.BROWSING]
-        if isinstance(arguments, dict):
-            action = arguments.get("action")
-            if (
-                isinstance(action, str) and action.startswith(tool) and _SHELL in self._desks
-            ):  # SWE-agent: a command line
-                return self._desks[_SHELL]
-            for desk in self._desks.values():
-                if any(isinstance(arguments.get(name), str) for name in desk.family.argument_names):
-                    return desk
-        return self._desks[_FALLBACK]
 
     # -- the order of judgement
 
@@ -202,9 +147,13 @@ class Engine:
             return self._by_flag(case, hit)
         if hit:
             return self._by_hit(case, hit)
-        if value is None and case.matcher is self._desks[_FALLBACK].matcher and (verdict := self._as_known_tool(case)):
+        if (
+            value is None
+            and case.matcher is self.desks.by_id[FALLBACK].matcher
+            and (verdict := self._as_known_tool(case))
+        ):
             return verdict
-        desk = self._desk(case.call.tool, case.call.arguments)
+        desk = self.desks.of(case.call.tool, case.call.arguments)
         if case.page and (verdict := self._by_page(case, case.page)):
             return verdict
         found = contradictions.find(
@@ -226,8 +175,8 @@ class Engine:
         """A tool nobody knows may be a shell or an editor by another name: its short answer begins as theirs do."""
         if case.body.end - case.body.start > _SHORT:
             return None
-        for name in (_SHELL, _EDIT):
-            if (desk := self._desks.get(name)) is None:
+        for name in (SHELL, EDIT):
+            if (desk := self.desks.by_id.get(name)) is None:
                 continue
             other = replace(case, matcher=desk.matcher, nature=desk.nature)
             hit = other.find()

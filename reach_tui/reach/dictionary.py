@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta, tzinfo
 
 from reach_tui.base.jsonio import JsonValue, as_int, as_object, as_text
 
 CALENDAR, ROLLING = "calendar", "rolling"
+_BEYOND = (OverflowError, ValueError)
+"""Of days before year 1 and after 9999: such a term names none, the others still do."""
 _UNITS = ("day", "week", "month", "quarter", "year")
 
 
@@ -113,14 +116,7 @@ class BusinessDictionary:
             today = datetime.fromtimestamp(now / 1000, self.zone).date()
         except (OverflowError, OSError, ValueError):
             return []
-        found: list[DateRange] = []
-        try:
-            found += self._named(text, today, rule)
-            found += _quarters(text, today)
-            found += _past(text, today)
-        except (OverflowError, ValueError):  # before year 1 or after 9999
-            pass
-        return _longest_first(found)
+        return _longest_first([*self._named(text, today, rule), *_quarters(text, today), *_past(text, today)])
 
     def lookup(self, text: str) -> Iterator[tuple[str, JsonValue]]:
         """The named values whose phrase stands in the text."""
@@ -135,8 +131,8 @@ class BusinessDictionary:
             for phrase in term.phrases:
                 if (at := _find(folded, phrase.casefold())) >= 0:
                     chosen = term.rule or rule or (self.weeks if term.unit == "week" else CALENDAR)
-                    first, last = span(today, term.unit, term.offset, chosen)
-                    yield DateRange(phrase, first, last, chosen, at)
+                    with suppress(*_BEYOND):
+                        yield DateRange(phrase, *span(today, term.unit, term.offset, chosen), chosen, at)
 
 
 def span(today: date, unit: str, offset: int, rule: str = CALENDAR) -> tuple[date, date]:
@@ -177,18 +173,19 @@ def _quarters(text: str, today: date) -> Iterator[DateRange]:
             groups = found.groupdict()
             year = int(groups.get("y") or groups.get("y2") or today.year)
             number = int(_NUMBERS.get(found["q"], found["q"]))
-            first = year * 12 + (number - 1) * 3
-            yield DateRange(
-                found[0].strip(), _month(first), _month(first + 3) - timedelta(days=1), CALENDAR, found.start()
-            )
+            month = year * 12 + (number - 1) * 3
+            with suppress(*_BEYOND):
+                first, last = _month(month), _month(month + 3) - timedelta(days=1)
+                yield DateRange(found[0].strip(), first, last, CALENDAR, found.start())
 
 
 def _past(text: str, today: date) -> Iterator[DateRange]:
     for found in _PAST.finditer(text):
-        count = int(found["n"] or found["n2"])
-        days = count * _DAYS[(found["unit"] or found["unit2"]).lower()]
-        if days:
-            yield DateRange(found[0], today - timedelta(days=days), today - timedelta(days=1), ROLLING, found.start())
+        with suppress(*_BEYOND):
+            days = int(found["n"] or found["n2"]) * _DAYS[(found["unit"] or found["unit2"]).lower()]
+            first, last = today - timedelta(days=days), today - timedelta(days=1)
+            if first <= last:
+                yield DateRange(found[0], first, last, ROLLING, found.start())
 
 
 def _longest_first(found: list[DateRange]) -> list[DateRange]:

@@ -211,6 +211,14 @@ def test_no_text_and_no_clock_is_too_odd(text: str, now: int) -> None:
     assert [term for term in found if term.first > term.last] == []
 
 
+def test_a_term_beyond_the_calendar_hides_no_other() -> None:
+    dictionary = BusinessDictionary(
+        terms=[Term(("in the beginning",), "year", -5000), Term(("last season",), "quarter", -1)]
+    )
+    text = "from in the beginning to last season, Q2 2026, Q4 9999, past 9999999 years, past 3 days"
+    assert [term.phrase for term in dictionary.ranges(text, MONDAY)] == ["last season", "Q2 2026", "past 3 days"]
+
+
 # Entities
 
 

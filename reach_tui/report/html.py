@@ -143,14 +143,14 @@ def _tools(report: Report) -> shared.Table:
         (
             shared.cell(row.tool), shared.cell(row.counts.calls),
             shared.cell(row.counts.flagged), shared.percent(row.counts.rate_flagged),
-            shared.cell(row.counts.failed), shared.percent(row.counts.rate_failed),
+            shared.cell(row.counts.ended), shared.cell(row.counts.failed), shared.percent(row.counts.rate_failed),
             shared.cell(row.counts.hidden), shared.cell(row.counts.soft), shared.cell(row.counts.unknown),
             shared.classes_line(row, stale.get(row.tool)),
         )
         for row in report.tools
     )  # fmt: skip
-    head = ("tool", "calls", "by flag", "rate", "in truth", "rate", "hidden", "soft", "unknown", "classes")
-    return shared.Table("Tools", head, rows, frozenset(range(1, 9)))
+    head = ("tool", "calls", "by flag", "rate", "ended", "in truth", "rate", "hidden", "soft", "unknown", "classes")
+    return shared.Table("Tools", head, rows, frozenset(range(1, 10)), shared.RATES_NOTE)
 
 
 def _table(table: shared.Table) -> Iterator[str]:

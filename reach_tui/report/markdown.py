@@ -60,14 +60,18 @@ def _tools(report: Report) -> shared.Table:
         numbers = (
             counts.flagged,
             shared.percent(counts.rate_flagged),
+            shared.cell(counts.ended),
             counts.failed,
             shared.percent(counts.rate_failed),
             between,
         )
         more = (counts.hidden, counts.soft, counts.unknown, shared.classes_line(row, stale.get(row.tool)))
         rows.append((shared.cell(row.tool), shared.cell(counts.calls), *(str(one) for one in (*numbers, *more))))
-    head = ("tool", "calls", "by flag", "", "in truth", "", "95 % interval", "hidden", "soft", "unknown", "classes")
-    return shared.Table("Tools", head, tuple(rows), frozenset(range(1, 10)))
+    head = (
+        "tool", "calls", "by flag", "", "ended", "in truth", "", "95 % interval", "hidden", "soft", "unknown",
+        "classes",
+    )  # fmt: skip
+    return shared.Table("Tools", head, tuple(rows), frozenset(range(1, 11)), shared.RATES_NOTE)
 
 
 def _table(table: shared.Table) -> Iterator[str]:

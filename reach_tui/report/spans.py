@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
+from itertools import groupby
 
 from reach_tui.analyze.attribution import CAUSES
 from reach_tui.analyze.intervals import share
@@ -81,6 +82,15 @@ def _next_month(day: int) -> int:
 def starts_on(ms: int) -> str:
     """`2026-06-01`: a span's first day."""
     return (datetime.fromtimestamp(0, UTC).date().fromordinal(ms // 86_400_000 + _EPOCH)).isoformat()
+
+
+def folded(rows: Sequence[SpanRow]) -> list[tuple[SpanRow, ...]]:
+    """The spans in order, each by itself; those without a call in a row together."""
+    lines: list[tuple[SpanRow, ...]] = []
+    for ended, run in groupby(rows, key=lambda row: row.ended > 0):
+        spans = tuple(run)
+        lines += [(row,) for row in spans] if ended else [spans]
+    return lines
 
 
 def spark(shares: Sequence[float | None], width: int) -> str:

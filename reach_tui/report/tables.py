@@ -13,11 +13,12 @@ from reach_tui.analyze.intervals import share
 from reach_tui.base.text import one_line
 from reach_tui.report.compare import Change, Comparison
 from reach_tui.report.model import CauseRow, ClassRow, Report, Scope, StaleRow, ToolRow
-from reach_tui.report.spans import spark, starts_on
+from reach_tui.report.spans import folded, spark, starts_on
 
 _CUT = 160
 _CLASSES = 6  # in the one line of a tool's classes
 _NO = "–"
+RATES_NOTE = "By flag: of the calls that the store calls done or failed. In truth: of the ended calls."
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +193,9 @@ def _over_time(report: Report) -> Table:
     rows = [
         (starts_on(row.start), cell(row.ended), cell(row.failed), percent(row.share), cell(row.hidden),
          *map(cell, row.causes))
-        for row in found.rows
+        if not more
+        else (f"… {1 + len(more)} {found.span}s", "0", "", _NO, *[""] * (1 + len(row.causes)))
+        for row, *more in folded(found.rows)
     ]  # fmt: skip
     head = (found.span, "ended", "failed", "rate", "hidden", *CAUSES)
     note = "By the start of the session (UTC): ended calls, failures, and by whose reach ended."

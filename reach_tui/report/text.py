@@ -61,7 +61,8 @@ def _tools(report: Report, width: int) -> Iterator[str]:
     most = min(_SCALE, max((row.counts.rate_failed or 0.0 for row in report.tools), default=_SCALE))
     names = max([4, *(cell_len(shared.cell(row.tool)) for row in report.tools)])
     names = min(names, _TOOL)
-    yield f"{set_cell_size('tool', names)}    calls   by flag          in truth                  classes"
+    heads = f"{'calls':>8} {'by flag':>7} {'':>8} {'ended':>9}  {'in truth, of ended':<24}classes"
+    yield f"{set_cell_size('tool', names)} {heads}"
     for row in report.tools:
         counts = row.counts
         flagged = f"{counts.flagged:>7,} {shared.percent(counts.rate_flagged):>8}"
@@ -69,7 +70,8 @@ def _tools(report: Report, width: int) -> Iterator[str]:
             f"{counts.failed:>7,} {shared.percent(counts.rate_failed):>8} {bar(counts.rate_failed or 0, most):<{_BAR}}"
         )
         name = set_cell_size(_cut(shared.cell(row.tool), names), names)
-        line = f"{name} {counts.calls:>8,} {flagged}  {failed}  {shared.classes_line(row, stale.get(row.tool))}"
+        rates = f"{flagged} {counts.ended:>9,} {failed}"
+        line = f"{name} {counts.calls:>8,} {rates}  {shared.classes_line(row, stale.get(row.tool))}"
         yield _cut(line.rstrip(), width)
 
 

@@ -102,7 +102,7 @@ def seconds_left(seconds: float) -> str:
 
 
 def summary(state: Overview, room: int = 1_000) -> str:
-    """One sentence below the list, in fewer words where there is little room (cells)."""
+    """One sentence below the list, in fewer words where there is little room (cells); both rates are always in it."""
     if not state.listed:
         return "reading the sessions …"
     if not state.sessions:
@@ -117,7 +117,8 @@ def summary(state: Overview, room: int = 1_000) -> str:
     said = (
         f"{count} sessions hide errors · {failed} of calls failed, {flagged} by flag",
         f"{count} hide errors · {failed} failed, {flagged} by flag",
-        f"{count} hide errors · {failed} failed",
+        f"{state.hiding:,} hide errors · {failed} failed, {flagged} by flag",
+        f"{failed} failed, {flagged} by flag",
     )
     return next((one for one in said if len(one) <= room), said[-1])
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 from rich.cells import cell_len
 
 from reach_tui.report.compare import Change
 from reach_tui.report.model import ClassRow, Fix, Report, ToolRow
+from reach_tui.report.spans import folded
 from reach_tui.report.tables import (
     Table,
     cell,
@@ -30,7 +30,7 @@ from reach_tui.workspace.comparing import Compared
 from reach_tui.workspace.finding import CallQuery
 
 _ASCII_BLOCKS = str.maketrans("▁▂▃▄▅▆▇█", ".:-=+*#@")
-_WIDE = 110
+_WIDE = 116
 _CLASS = 32
 _LEAVING = ("example call", "p", "recorded as success", "rule", "95 % interval")
 _SHORT = {"more than chance": "clear"}
@@ -107,7 +107,7 @@ def _behind_guards(report: Report) -> tuple[ReportRow, ReportRow, ReportRow]:
 def _tool_rows(report: Report, width: int, glyphs: Glyphs, *, soft: bool) -> Iterator[ReportRow]:
     wide = width >= _WIDE
     name_width = 24 if wide else 16
-    head = f"{'tool':<{name_width}} {'calls':>8} {'by flag':>8} {'':>8} {'in truth':>9} {'':>8}"
+    head = f"{'tool':<{name_width}} {'calls':>7} {'by flag':>8} {'':>8} {'ended':>7} {'in truth':>9} {'':>8}"
     yield ReportRow([(head, "dim"), (f"{'':7}  95 % interval" if wide else "", "dim")])
     for tool in report.tools:
         yield _tool_row(tool, name_width, glyphs, wide=wide)
@@ -138,7 +138,7 @@ def _tool_row(tool: ToolRow, name_width: int, glyphs: Glyphs, *, wide: bool) -> 
     counts = tool.counts
     line: Line = [
         (f"{fit(tool.tool, name_width)} ", "title"),
-        (f"{counts.calls:>8,} {counts.flagged:>8,} {percent(counts.rate_flagged):>8}", "text"),
+        (f"{counts.calls:>7,} {counts.flagged:>8,} {percent(counts.rate_flagged):>8} {counts.ended:>7,}", "text"),
         (f" {counts.failed:>9,} {percent(counts.rate_failed):>8} ", "hidden" if counts.hidden else "text"),
     ]
     if wide:
@@ -164,12 +164,14 @@ def _queries(report: Report) -> dict[str, Sequence[ReportRow]]:
         ReportRow([], CallQuery(one.tool, hidden=True), f"{one.tool}, on the success path")
         for one in report.success_path
     ]
-    starts = [row.start for row in report.over_time.rows]
+    lines = folded(report.over_time.rows)
+    ends = [*(line[0].start for line in lines[1:]), None]
     spans = [
-        replace(_EVERY_FAILURE, about=f"failed in sessions begun in the {report.over_time.span} from {day(start)}",
-                began=(start, end))
-        for start, end in pairwise([*starts, None])
-        if start is not None
+        replace(_EVERY_FAILURE, about=f"failed in sessions begun in the {report.over_time.span} from {day(row.start)}",
+                began=(row.start, end))
+        if not more
+        else _NO_CALLS
+        for (row, *more), end in zip(lines, ends, strict=True)
     ]  # fmt: skip
     return {
         "Attribution of failures": causes,

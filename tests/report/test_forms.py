@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from reach_tui.analyze.tally import Tally, of_session
-from reach_tui.model import Session
+from reach_tui.model import Session, Verdict
 from reach_tui.report import html, markdown, text
 from reach_tui.report.build import build
 from reach_tui.report.compare import compare
 from reach_tui.report.jsonout import record
 from reach_tui.report.model import Report, Scope, StoreScope
-from tests.analyze.kit import bad, missed, ok
+from tests.analyze.kit import bad, call, missed, ok
 from tests.report.conftest import as_json
 
 EVIL = "\x1b]52;c;aGk=\x07\x1b[2J|<script>alert(1)</script>[x](javascript:1)`\u202e\n# head **b**"
@@ -78,10 +78,28 @@ def test_text_is_laid_out_like_the_sketch(small: tuple[Report, dict[str, Any]]) 
     assert set(lines[1]) == {"─"}
     assert len(lines[1]) == 140
     head = next(line for line in lines if line.startswith("Edit "))
-    assert re.search(r"Edit +70 +0 +0 % +18 +25\.71 % [▓▒]+ +old string not found 13 \(8 stale\)", head)
+    assert re.search(r"Edit +70 +0 +0 % +70 +18 +25\.71 % [▓▒]+ +old string not found 13 \(8 stale\)", head)
     assert any(re.match(r"three guards +error metric \d+ → \d+ +correction after 5: 1 → 3 times", one) for one in lines)
     assert any(line.startswith("fix first ") for line in lines)
     assert all(len(line) <= 140 for line in lines[: lines.index("")])
+
+
+def test_a_rate_says_what_it_is_of() -> None:
+    pairs = [*(bad("Bash", n) for n in range(7)), (call("Bash", 8, None), Verdict(None, 0.0))]
+    report = made(*pairs)
+    assert (report.tools[0].counts.calls, report.tools[0].counts.ended, report.tools[0].counts.failed) == (8, 7, 7)
+    head, row = text.render(report).splitlines()[2:4]
+    assert re.fullmatch(r"tool +calls +by flag +ended  in truth, of ended +classes", head)
+    assert re.match(r"Bash +8 +0 +0 % +7 +7 100\.00 % ", row)
+    assert row[head.index("ended") + 4] == row[head.index("in truth") + 5] == "7"  # right below their names
+    assert row[head.index("classes") :] == "error 7"
+    assert "| Bash | 8 | 0 | 0 % | 7 | 7 | 100.00 % |" in markdown.render(report)
+    assert "| calls | by flag |  | ended | in truth |" in markdown.render(report)
+    page = html.render(report)
+    assert "<th class=n>ended</th><th class=n>in truth</th><th class=n>rate</th>" in page
+    assert "<td class=n>7</td><td class=n>7</td><td class=n>100.00 %</td>" in page
+    for form in (markdown, html):
+        assert "In truth: of the ended calls." in form.render(report)
 
 
 def test_bars_show_something_for_everything_above_nought() -> None:

@@ -16,8 +16,8 @@ from reach_tui.analyze.attribution import CAUSES
 from reach_tui.analyze.over_time import DAY, OverTime
 from reach_tui.analyze.tally import Tally, of_session
 from reach_tui.model import Session
-from reach_tui.report import html, text
-from reach_tui.report.spans import over_time, spark, starts_on
+from reach_tui.report import html, markdown, text
+from reach_tui.report.spans import folded, over_time, spark, starts_on
 from reach_tui.workspace import Workspace
 from tests.analyze.kit import bad, ok
 from tests.index.test_index import write
@@ -95,6 +95,22 @@ def test_every_form_says_it() -> None:
         **dict.fromkeys(CAUSES, 0), "tool": 4,
     }  # fmt: skip
     assert "over time" not in text.render(made(bad("Bash"), ok("Read", 2)))
+
+
+def test_spans_without_a_call_are_one_line() -> None:
+    days = (20_000, 20_001, 20_003, 20_020)  # one empty day, then sixteen
+    report = replace(made(bad("Bash")), over_time=over_time(sum((on(day, 1) for day in days), OverTime())))
+    assert [len(line) for line in folded(report.over_time.rows)] == [1, 1, 1, 1, 16, 1]
+    lines = text.render(report).splitlines()
+    table = lines[lines.index("Attribution over time") + 3 :][:6]
+    assert [line.split()[:2] for line in table] == [
+        ["2024-10-04", "10"], ["2024-10-05", "10"], ["2024-10-06", "0"], ["2024-10-07", "10"], ["…", "16"],
+        ["2024-10-24", "10"],
+    ]  # fmt: skip
+    assert table[4].split() == ["…", "16", "days", "0", "–"]
+    assert "| … 16 days | 0 |  | – |  |  |  |  |  |" in markdown.render(report)
+    assert "<td>… 16 days</td><td class=n>0</td>" in html.render(report)
+    assert len(as_json(report)["over_time"]["rows"]) == 21
 
 
 def test_labels_are_held_against_todays_verdicts(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from reach_tui.model import Counts
 from reach_tui.tui.counting import Counting
 from reach_tui.tui.glyphs import UNICODE
 from reach_tui.tui.lines import plain
-from reach_tui.tui.overview import Overview, Progress, State, seconds_left, top_lines
+from reach_tui.tui.overview import Overview, Progress, State, seconds_left, summary, top_lines
 from reach_tui.tui.screens import counted, sessions
 from reach_tui.tui.screens.all_calls import AllCallsScreen
 from reach_tui.workspace import SessionCounts, Workspace
@@ -184,6 +184,19 @@ def test_the_head_says_how_far_it_is(state: State, words: str) -> None:
     if state is State.SCANNING:
         assert text.rstrip().endswith("71% 4 s")
     assert seconds_left(240) == "4 min"
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 120])
+@pytest.mark.parametrize(("hiding", "sessions"), [(5, 12), (1_037, 31_204)])
+def test_both_rates_are_below_the_list_in_any_width(width: int, hiding: int, sessions: int) -> None:
+    progress = Progress(State.DONE, sessions, sessions)
+    counts = Counts(calls=1_000, failed=126, flagged=109, hidden=40)
+    room = 5 * width // 8
+    said = summary(Overview((), 0, True, progress, counts, hiding, sessions), room)
+    assert "12.6% " in said
+    assert "10.9% by flag" in said
+    assert ("hide errors" in said) == (width >= 80)
+    assert len(said) <= max(room, 27)
 
 
 def test_counts_that_change_are_not_added_twice() -> None:

@@ -32,6 +32,8 @@ _PAUSE = 1.0
 """Seconds without a key after which rows may change places."""
 _CALM, _NEWS_SECONDS = 0.5, 1.0
 """News of the count are drawn after so many seconds without a key; while keys come, so often, in a key's frame."""
+_BOTH_RATES = 50
+"""Cells that the true rate and that by flag need below the list, before keys take what is left."""
 _MANY, _TYPING_SECONDS = 3_000, 0.04  # from so many sessions on keys typed fast are taken together
 
 
@@ -294,7 +296,8 @@ class SessionsScreen(FilterLine, CountedSessions):
 
     def keys_below(self, width: int) -> list[Line]:
         keys = self.key_line(width)
-        left: Line = [(f" {summary(self.overview, width // 2)}", "dim")]
+        room = max(width // 2, min(_BOTH_RATES, 5 * width // 8))
+        left: Line = [(f" {summary(self.overview, room)}", "dim")]
         if width_of(left) + width_of(keys) + 1 > width:
-            keys = self.key_line(max(20, width - min(width_of(left), width // 2) - 2))
+            keys = self.key_line(max(20, width - min(width_of(left), room + 1) - 2))
         return [[(self.reach.glyphs.rule * width, "rule")], spread(left, keys, width)]

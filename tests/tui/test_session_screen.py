@@ -355,6 +355,44 @@ async def test_a_filter_that_finds_nothing_says_so_and_keeps_the_place() -> None
         assert screen.current is hit
 
 
+async def test_under_a_filter_the_last_hit_is_said_to_be_the_last() -> None:
+    async with running([PERI], size=(80, 24)) as (app, pilot):
+        screen = await open_session(app, pilot)
+        await pilot.press("slash", *"not found", "enter")
+        await until(lambda: bool(screen.hits))
+        counted = f"{len(screen.hits or ())} of {len(screen.step_list.steps)} steps have"
+        await shows(app, counted)
+        while screen.jump(1, hidden=False):
+            assert screen.status[0] == ""
+        await shows(app, "no further failure")
+        await pilot.press("g")
+        await shows(app, counted)
+
+
+async def test_a_jump_lifts_the_filter_that_hides_where_it_goes() -> None:
+    async with running([SAMPLES / "reach"], size=(80, 24)) as (app, pilot):
+        screen = await open_session(app, pilot, "Refund for order")
+        steps = screen.step_list.steps
+        origins = {slot.origin_step for one in steps if one.judged for slot in one.judged.call.slots or ()}
+        index, judged = next((i, one.judged) for i, one in enumerate(steps) if one.judged and one.judged.call.slots)
+        await pilot.press("slash", *judged.call.tool, "enter")
+        await until(lambda: screen.hits == {index})
+        await pilot.press("o")
+        await shows(app, f"filter lifted; o goes back to step {steps[index].step.number}")
+        assert screen.hits is None
+        assert screen.current is not None
+        assert screen.current.step.number in origins
+        there = screen.current.step.number
+        await pilot.press("o")
+        await pilot.pause()
+        assert screen.current is steps[index]
+        await pilot.press("slash", *judged.call.tool, "enter")
+        await until(lambda: screen.hits == {index})
+        screen.go_to_step(there)
+        await shows(app, "filter lifted: it hid this step")
+        assert screen.current.step.number == there
+
+
 @pytest.mark.parametrize(("size", "rows"), [((80, 24), 8), ((60, 15), 4), ((80, 40), 15)])
 async def test_on_low_screens_the_list_leaves_room_for_the_verdict(size: tuple[int, int], rows: int) -> None:
     async with running([PERI], size=size) as (app, pilot):

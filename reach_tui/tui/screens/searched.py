@@ -34,6 +34,8 @@ class SearchedSession(FilterLine, FollowedSession):
 
     def __init__(self) -> None:
         super().__init__()
+        self.status: tuple[str, str] = ("", "dim")
+        """What the last key did, and its style."""
         self.hits: set[int] | None = None
         """The steps that hold the words; None where nothing is searched for."""
         self._words = ""
@@ -52,9 +54,18 @@ class SearchedSession(FilterLine, FollowedSession):
             self._typed_at = None
         return super().close_filter(clear=clear)
 
+    def lift_filter(self) -> None:
+        """Show every step again; the cursor stays on its step."""
+        self._words, self.hits, self._typed_at = "", None, None
+        super().close_filter(clear=True)
+        self.refold()
+
     @on(LineList.Highlighted)
     def _hit_chosen(self) -> None:
         self._typed_at = None
+        if self.hits is not None and self.status[0]:
+            self.status = ("", "dim")  # how many hits there are is said again
+            self.refresh_bars()
 
     def on_input_changed(self, event: Input.Changed) -> None:
         self._words = event.value.strip()
@@ -91,7 +102,7 @@ class SearchedSession(FilterLine, FollowedSession):
     @on(Found)
     def _found(self, message: Found) -> None:
         if message.words == self._words:
-            self.hits = message.indexes
+            self.hits, self.status = message.indexes, ("", "dim")
             self.refold()
             self.inspect()
 

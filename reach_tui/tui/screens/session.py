@@ -14,6 +14,7 @@ from textual.message import Message
 from textual.worker import get_current_worker
 
 from reach_tui.base.errors import ReachError
+from reach_tui.base.text import one_line
 from reach_tui.tui.commands import SESSION, bindings_for
 from reach_tui.tui.folding import fold_rows
 from reach_tui.tui.labelling import Labelling, Outcome
@@ -62,7 +63,6 @@ class SessionScreen(LabelCommands, SearchedSession, DiagnosedSession):
         self._wish: bool | None = None
         """Set while a failure asked for has not been read yet: True for a hidden one."""
         self._back_to: int | None = None
-        self.status: tuple[str, str] = ("", "dim")
 
     def compose_body(self) -> ComposeResult:
         with Container(id="body"):
@@ -118,12 +118,21 @@ class SessionScreen(LabelCommands, SearchedSession, DiagnosedSession):
             self.show_step(where)
 
     def show_step(self, index: int) -> None:
+        self._unhide(index)
         steps = self.step_list
         row = steps.rows[steps.row_of(index)]
         if row.repeats > 1 and row.index != index:
             self._unfolded.add(row.index - 1)
             self.refold()
         steps.cursor = steps.row_of(index)
+
+    def _unhide(self, index: int) -> bool:
+        """Lift the filter where it hides the step, for it would leave the cursor beside it; True if it was lifted."""
+        if self.hits is None or index in self.hits:
+            return False
+        self.lift_filter()
+        self.set_status("filter lifted: it hid this step", "dim")
+        return True
 
     @on(FollowedSession.ReadingFailed)
     def _not_read(self, message: FollowedSession.ReadingFailed) -> None:
@@ -259,7 +268,8 @@ class SessionScreen(LabelCommands, SearchedSession, DiagnosedSession):
         """Jump to where the weakest slot's value came from; from there back."""
         steps = self.step_list
         if self._back_to is not None:
-            steps.cursor, self._back_to = self.step_list.row_of(self._back_to), None
+            self._unhide(self._back_to)
+            steps.cursor, self._back_to = steps.row_of(self._back_to), None
             return
         judged = self.told(self.current)[0].judged if self.current else None
         slots = judged.call.slots if judged else None
@@ -272,8 +282,10 @@ class SessionScreen(LabelCommands, SearchedSession, DiagnosedSession):
         where = next((i for i, one in enumerate(steps.steps) if one.step.number == slot.origin_step), None)
         if where is not None:
             self._back_to = here
+            said = "filter lifted" if self._unhide(where) else f"origin of {one_line(slot.name)}"
             steps.cursor = steps.row_of(where)
-            self.set_status(f"origin of {slot.name}; o goes back to step {steps.steps[here].step.number}", "dim")
+            back = steps.steps[here].step.number
+            self.set_status(f"{said}; o goes back to step {back}", "dim")
 
     def action_problems(self) -> None:
         self._show_problems()
@@ -328,10 +340,10 @@ class SessionScreen(LabelCommands, SearchedSession, DiagnosedSession):
 
     @property
     def status_line(self) -> Line:
-        """What the last key did, or how many steps the search found."""
-        if self.hits is not None:
-            return self.search_status
+        """What the last key did; else how many steps the search found."""
         text, style = self.status
+        if self.hits is not None and not text:
+            return self.search_status
         mark = f" {self.reach.glyphs.label} " if style == "label" else " "
         return [(mark, style), (text, style), (" ", "text")] if text else []
 

@@ -66,7 +66,7 @@ def _call(step: Record, call: Record) -> Iterator[str]:
     number, verdict_mark = step["step"], f'<span class="{style}">{glyph} {word}</span>'
     yield f'<h2 id="step-{number}">{number} · {verdict_mark} · {_line(call["tool"])}</h2>'
     yield "<dl>"
-    yield f"<dt>flag</dt><dd>{_line(wording.flag_words(call))} {_line(call.get('status') or '')}</dd>"
+    yield f"<dt>flag</dt><dd>{_line(wording.flag_words(call))}</dd>"
     if wording.class_of(call):
         verdict = f"{wording.class_of(call)}, rule {call['rule']}, confidence {call['confidence']}"
         yield f"<dt>verdict</dt><dd>{_line(verdict)}</dd>"

@@ -65,8 +65,7 @@ def _message(step: Record) -> Iterator[str]:
 def _call(step: Record, call: Record) -> Iterator[str]:
     glyph, word = wording.mark(call)
     yield f"## {step['step']} · {glyph} {word} · {code(call['tool'])}"
-    status = f", status {code(call['status'])}" if call.get("status") else ""
-    lines = [f"- {wording.flag_words(call)}{status}"]
+    lines = [f"- {wording.flag_words(call, code)}"]
     if wording.class_of(call):
         lines.append(
             f"- verdict: {code(wording.class_of(call))}, rule {code(call['rule'])}, confidence {call['confidence']}"

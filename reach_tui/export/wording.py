@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from reach_tui.base.jsonio import JsonValue, dumps
 from reach_tui.export.document import Document, Record
+from reach_tui.model import store_says
 
 
 def mark(call: Record) -> tuple[str, str]:
@@ -22,10 +25,10 @@ def class_of(record: Record) -> str:
     return " / ".join(str(record[key]) for key in ("category", "subcategory") if record[key])
 
 
-def flag_words(call: Record) -> str:
-    """What the store recorded, in words."""
-    said = "nothing" if call["flagged"] is None else "failed" if call["flagged"] else "succeeded"
-    return f"the store says: {said}"
+def flag_words(call: Record, told: Callable[[str], str] = str) -> str:
+    """What the store recorded, in the words of the screens; `told` writes its own word for it."""
+    flagged, status = call["flagged"], call.get("status")
+    return store_says(flagged if isinstance(flagged, bool) else None, told(str(status)) if status else None)
 
 
 def route_words(record: Record) -> str | None:

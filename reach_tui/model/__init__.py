@@ -5,7 +5,7 @@ from reach_tui.model.label import Label
 from reach_tui.model.route import Candidate, Route, Slot, Thresholds
 from reach_tui.model.session import Counts, Session, Tokens
 from reach_tui.model.step import Step, StepKind
-from reach_tui.model.verdict import Evidence, Verdict, is_hidden
+from reach_tui.model.verdict import Evidence, Verdict, is_hidden, store_says
 
 __all__ = [
     "Candidate",
@@ -24,4 +24,5 @@ __all__ = [
     "ToolCall",
     "Verdict",
     "is_hidden",
+    "store_says",
 ]

@@ -47,3 +47,9 @@ class Verdict:
 def is_hidden(call: Glance, verdict: Verdict) -> bool:
     """A failure that the store does not call one."""
     return verdict.failed is True and call.flagged is not True
+
+
+def store_says(flagged: bool | None, status: str | None = None) -> str:
+    """What the store recorded of a call, in words, with its own word for it: `The store says succeeded (completed)`."""
+    said = "nothing about success" if flagged is None else "failed" if flagged else "succeeded"
+    return f"The store says {said} ({status})" if status else f"The store says {said}"

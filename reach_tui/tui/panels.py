@@ -11,7 +11,7 @@ from rich.cells import cell_len, set_cell_size
 from reach_tui.base.clock import now_ms
 from reach_tui.base.jsonio import JsonValue, dumps
 from reach_tui.base.text import clean, one_line
-from reach_tui.model import Evidence, StepKind, ToolCall
+from reach_tui.model import Evidence, StepKind, ToolCall, store_says
 from reach_tui.tui.glyphs import Glyphs, mark_of
 from reach_tui.tui.lines import Line, cut, hard_wrap, heading, padded, spread, width_of, wrap
 from reach_tui.tui.long_text import Joined, TextLines
@@ -121,9 +121,7 @@ def verdict_lines(judged: JudgedCall, width: int, style: Style) -> list[Line]:
 def sentence(judged: JudgedCall) -> str:
     """What the store says, and what the result says: a sentence to read aloud."""
     call, verdict = judged.call, judged.verdict
-    said = {True: "failed", False: "succeeded", None: "nothing about success"}[call.flagged]
-    status = f" ({one_line(call.status)})" if call.status else ""
-    text = f"The store says {said}{status}."
+    text = f"{store_says(call.flagged, one_line(call.status) if call.status else None)}."
     if verdict.explanation:
         text += f" {one_line(verdict.explanation)}"
     elif verdict.evidence is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from html import escape
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from reach_tui.export.document import make_document
 from reach_tui.export.markdown import code, fence
 from reach_tui.model import Result, Session, StepKind, ToolCall
 from reach_tui.native.writer import NativeWriter
+from reach_tui.tui.panels import sentence
 from reach_tui.workspace import Workspace
 from reach_tui.workspace.session_export import FORMATS, render, session_document, write_export
 
@@ -84,6 +86,29 @@ def test_verdicts_and_evidence_show(trace: Path) -> None:
     html = exported(trace, "html")
     assert '<span class="hidden">◆ HIDDEN</span>' in html
     assert "<mark>" in html
+
+
+@pytest.mark.parametrize(
+    ("flagged", "status", "said"),
+    [
+        (False, "completed", "The store says succeeded (completed)"),
+        (True, None, "The store says failed"),
+        (None, "run`ning\n<b>", "The store says nothing about success (run`ning <b>)"),
+    ],
+)
+def test_files_and_screens_say_alike_what_the_store_says(
+    tmp_path: Path, flagged: bool | None, status: str | None, said: str
+) -> None:
+    path = tmp_path / "reach.db"
+    with NativeWriter(path) as writer:
+        writer.add_session(Session("reach", "s"))
+        writer.add_call(ToolCall("s/1", "1", "s", "edit", {}, flagged=flagged, status=status, result=Result("ok", 2)))
+    workspace = Workspace([path])
+    (judged,) = workspace.judged_calls(workspace.found.sources[0])
+    assert sentence(judged).startswith(f"{said}.")
+    assert f"<dd>{escape(said)}</dd>" in exported(path, "html")
+    outer, mark, inner = said.partition(" (")
+    assert f"- {outer}{mark}{code(inner[:-1]) + ')' if mark else ''}\n" in exported(path, "md")
 
 
 @pytest.mark.parametrize("form", ["md", "html"])

@@ -43,6 +43,11 @@ def one_line(text: str) -> str:
     return inline(text).strip()
 
 
+def shown_name(name: str) -> str:
+    """A name on one line; `(no name)` where there is nothing of it to see."""
+    return one_line(name) or "(no name)"
+
+
 def scrub_surrogates(text: str) -> str:
     """Lone surrogates become U+FFFD, so that the text can be encoded; everything else stays as it is."""
     return _SURROGATES.sub("\ufffd", text) if _SURROGATES.search(text) else text

@@ -12,7 +12,7 @@ import click
 from reach_tui.base.errors import UsageError
 from reach_tui.cli.inferring import Inferring, persons_registry, registry_option
 from reach_tui.cli.moment import Moment, in_order
-from reach_tui.cli.output import Column, Progress, Record, emit, record_options
+from reach_tui.cli.output import Column, Progress, Record, emit, record_options, tool_of
 from reach_tui.cli.sources import Traces, labels_option, path_argument
 from reach_tui.cli.streams import say
 from reach_tui.workspace import JudgedCall, Source
@@ -89,7 +89,7 @@ def _gist(record: Record) -> str:
 COLUMNS = (
     Column("call key", lambda record: str(record["call_key"]), weight=3),
     Column("step", lambda record: str(record["step"]), width=5, right=True),
-    Column("tool", lambda record: str(record["tool"]), width=12),
+    Column("tool", tool_of, width=12),
     Column("verdict", verdict_word, width=11, style=_style),
     Column("class", _class, weight=2),
     Column("evidence or result (cut)", _gist, weight=3),

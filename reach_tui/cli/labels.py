@@ -15,7 +15,7 @@ from reach_tui.cli.label_codebook import codebook
 from reach_tui.cli.label_figures import agreement, score
 from reach_tui.cli.label_imports import import_labels
 from reach_tui.cli.label_queues import queue, queues
-from reach_tui.cli.output import Column, Record, emit, encode, record_options
+from reach_tui.cli.output import Column, Record, emit, encode, record_options, tool_of
 from reach_tui.cli.sources import TracePath, Traces, labels_option, path_argument, taxonomy_option
 from reach_tui.cli.streams import BAD_INPUT, say
 from reach_tui.taxonomy import FAILURE
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _FORMS = ["jsonl", "csv", "parquet", "cases", "dataset", "scout"]
 COLUMNS = (
     Column("call key", lambda record: str(record["call_key"] or record["session_id"]), weight=3),
-    Column("tool", lambda record: str(record["tool"] or "-"), width=12),
+    Column("tool", lambda record: "-" if record["tool"] is None else tool_of(record), width=12),
     Column("class", lambda record: _class_shown(record), weight=2),
     Column("by", lambda record: str(record["by"]), width=12),
     Column("at (UTC)", lambda record: str(record["at"])[:16].replace("T", " "), width=16),

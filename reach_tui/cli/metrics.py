@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reach_tui.base.errors import StoreError
-from reach_tui.base.text import one_line
+from reach_tui.base.text import one_line, shown_name
 from reach_tui.cli.output import Column, Record, emit, encode
 from reach_tui.cli.sources import Traces, labels_option, path_argument
 from reach_tui.cli.streams import BAD_INPUT, say
@@ -69,7 +69,7 @@ def _show(found: Measured, by: str) -> None:
         weeks = [found.groups[name] for name in sorted(found.groups) if found.groups[name].tasks]
         click.echo(f"  by week        {''.join(_bar(one) for one in weeks)}  end to end, 0 to 100 %")
     columns = (
-        Column(by, lambda record: str(record["name"]), weight=1),
+        Column(by, lambda record: shown_name(str(record["name"])), weight=1),
         *(_number_column(title) for title in ("tasks", "end to end", "first pass", "corrected", "coverage")),
     )
     rows: list[Record] = [

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import click
 
-from reach_tui.base.text import one_line
+from reach_tui.base.text import one_line, shown_name
 
 if TYPE_CHECKING:
     from reach_tui.base.jsonio import JsonValue
@@ -55,6 +55,11 @@ class Column:
     wraps: bool = False
     """Goes on in the next line instead of being cut."""
     style: Callable[[Record], str] | None = None
+
+
+def tool_of(record: Record) -> str:
+    """The tool of a record, for a table."""
+    return shown_name(str(record["tool"]))
 
 
 def emit(records: Iterable[Record], form: str | None, columns: Sequence[Column] = (), *, headed: bool = True) -> int:

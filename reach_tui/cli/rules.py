@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reach_tui.base.text import one_line
+from reach_tui.base.text import one_line, shown_name
 from reach_tui.cli.output import Column, Record, emit, encode, record_options
 from reach_tui.cli.sources import TracePath, Traces, labels_option, path_argument
 from reach_tui.cli.streams import BAD_INPUT, say
@@ -193,7 +193,7 @@ def _lines(trial: Trial, examples: dict[str, list[JsonValue]], reclassified: lis
     for rule in sorted(trial.ids):
         yield f"  {rule}: decides {trial.decided[rule]} calls"
     for tool, count in trial.flips.most_common():
-        yield one_line(f"{tool}: {count} flipped")
+        yield one_line(f"{shown_name(tool)}: {count} flipped")
         yield from (_example(record) for record in examples[tool])
     if reclassified:
         yield f"another class: {trial.reclassified}"

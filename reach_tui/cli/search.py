@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from reach_tui.cli.calls import verdict_word
-from reach_tui.cli.output import Column, Progress, Record, emit, record_options
+from reach_tui.cli.output import Column, Progress, Record, emit, record_options, tool_of
 from reach_tui.cli.sources import Traces, path_argument
 from reach_tui.cli.streams import say
 from reach_tui.workspace.searching import hit_record, search_source
@@ -17,7 +17,7 @@ from reach_tui.workspace.searching import hit_record, search_source
 COLUMNS = (
     Column("session", lambda record: str(record["session_id"]), weight=2),
     Column("step", lambda record: str(record["step"]), width=5, right=True),
-    Column("tool", lambda record: str(record["tool"]), width=12),
+    Column("tool", tool_of, width=12),
     Column("verdict", lambda record: verdict_word({**record, "result": record["result_bytes"]}), width=11),
     Column("in", lambda record: str(record["where"]), width=9),
     Column("excerpt", lambda record: str(record["excerpt"]), weight=6),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from html import escape
 
 from reach_tui.base.page import END, page_head
-from reach_tui.base.text import clean, one_line
+from reach_tui.base.text import clean, one_line, shown_name
 from reach_tui.export import wording
 from reach_tui.export.document import Document, Record
 
@@ -64,7 +64,7 @@ def _call(step: Record, call: Record) -> Iterator[str]:
     glyph, word = wording.mark(call)
     style = word.split()[0].lower()
     number, verdict_mark = step["step"], f'<span class="{style}">{glyph} {word}</span>'
-    yield f'<h2 id="step-{number}">{number} · {verdict_mark} · {_line(call["tool"])}</h2>'
+    yield f'<h2 id="step-{number}">{number} · {verdict_mark} · {_line(shown_name(str(call["tool"])))}</h2>'
     yield "<dl>"
     yield f"<dt>flag</dt><dd>{_line(wording.flag_words(call))}</dd>"
     if wording.class_of(call):

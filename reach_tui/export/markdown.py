@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from reach_tui.base.text import clean, one_line
+from reach_tui.base.text import clean, one_line, shown_name
 from reach_tui.export import wording
 from reach_tui.export.document import Document, Record
 
@@ -64,7 +64,7 @@ def _message(step: Record) -> Iterator[str]:
 
 def _call(step: Record, call: Record) -> Iterator[str]:
     glyph, word = wording.mark(call)
-    yield f"## {step['step']} · {glyph} {word} · {code(call['tool'])}"
+    yield f"## {step['step']} · {glyph} {word} · {code(shown_name(str(call['tool'])))}"
     lines = [f"- {wording.flag_words(call, code)}"]
     if wording.class_of(call):
         lines.append(

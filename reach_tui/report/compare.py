@@ -11,6 +11,7 @@ from typing import Any
 
 from reach_tui.analyze.intervals import fisher_midp, holm, newcombe, share
 from reach_tui.base.errors import UsageError
+from reach_tui.base.text import shown_name
 
 Json = Mapping[str, Any]
 Counted = tuple[int, int]
@@ -178,7 +179,8 @@ def _conventions(tools: list[str], before: dict[str, Json], after: dict[str, Jso
         p = fisher_midp(*shares)
         if p is not None and p < _LEVEL:
             was, now = (f"{hidden} of {failed}" for hidden, failed in shares)
-            yield f"{tool}: hidden were {was} failures before, {now} after: compare it by failed, not by flagged"
+            said = f"hidden were {was} failures before, {now} after"
+            yield f"{shown_name(tool)}: {said}: compare it by failed, not by flagged"
 
 
 def _adjusted(changes: list[Change]) -> tuple[Change, ...]:

@@ -123,7 +123,7 @@ def _bar(row: ToolRow, top: int, scale: float) -> Iterator[str]:
     counts, middle = row.counts, top + _ROW / 2
     interval = counts.interval or (0.0, 0.0)
     hidden, failed = (min(_WIDE, scale * count / counts.ended) for count in (counts.hidden, counts.failed))
-    name = shared.cell(row.tool)
+    name = shared.tool_name(row.tool)
     short = name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
     said = f"{name}: {counts.failed:,} of {counts.ended:,} failed, {counts.hidden:,} of them hidden"
     yield f"<g><title>{escape(said)}</title>"
@@ -141,7 +141,7 @@ def _tools(report: Report) -> shared.Table:
     stale = {row.tool: row for row in report.stale_by_tool}
     rows = tuple(
         (
-            shared.cell(row.tool), shared.cell(row.counts.calls),
+            shared.tool_name(row.tool), shared.cell(row.counts.calls),
             shared.cell(row.counts.flagged), shared.percent(row.counts.rate_flagged),
             shared.cell(row.counts.ended), shared.cell(row.counts.failed), shared.percent(row.counts.rate_failed),
             shared.cell(row.counts.hidden), shared.cell(row.counts.soft), shared.cell(row.counts.unknown),

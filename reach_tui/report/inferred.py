@@ -14,7 +14,7 @@ from reach_tui.analyze.inferred import Inferred
 from reach_tui.analyze.routes import Agreement
 from reach_tui.analyze.timeouts import FEWEST, MARGIN, Advice, advice
 from reach_tui.infer.candidates import IN_WORDS
-from reach_tui.report.tables import Table, cell, percent
+from reach_tui.report.tables import Table, cell, percent, tool_name
 
 _MOST = 12
 """Rows of a list that goes on and on."""
@@ -210,7 +210,7 @@ def _routes(rows: InferredRows) -> Iterator[Table]:
     note = "What the router would have decided, and how many of those calls failed."
     columns = ("decision", "calls", "share", "failed", "rate", "95 % interval")
     yield Table("Decisions of inferred routes", columns, lines, frozenset(range(1, 6)), note)
-    pairs = tuple(tuple(map(cell, row)) for row in rows.confused[:_MOST])
+    pairs = tuple((*map(tool_name, row[:2]), *map(cell, row[2:])) for row in rows.confused[:_MOST])
     note = f"Called, and what the router would have put first; {len(rows.confused):,} pairs in all."
     yield Table("Confusable pairs", ("called", "router", "calls", "failed"), pairs, frozenset({2, 3}), note)
 
@@ -224,7 +224,7 @@ def _decision(sums: Agreement, decision: str) -> tuple[str, ...]:
 
 def _gaps(rows: InferredRows) -> Table:
     texts = tuple(
-        (cell(row.tool), f"{cell(row.slot)} missing in {row.failed:,} of {row.of:,}", cell(row.calls))
+        (tool_name(row.tool), f"{cell(row.slot)} missing in {row.failed:,} of {row.of:,}", cell(row.calls))
         for row in rows.gaps[:_MOST]
     )
     note = "Required slots that were absent, null or empty, in the failed calls of the tool; and in all of its calls."
@@ -236,11 +236,11 @@ def _slots(rows: InferredRows) -> Iterator[Table]:
         ("Stale slots", rows.stale, "The value stands only in a version that was replaced since."),
         ("Invented slots", rows.invented, "The value stands nowhere before the call."),
     ):
-        texts = tuple(tuple(map(cell, row)) for row in found[:_MOST])
+        texts = tuple((tool_name(tool), *map(cell, more)) for tool, *more in found[:_MOST])
         yield Table(title, ("tool", "slot", "calls"), texts, frozenset({2}), note)
     texts = tuple(tuple(map(cell, row)) for row in rows.sources)
     yield Table("Where slots came from", ("basis", "source", "slots"), texts, frozenset({2}))
-    texts = tuple(tuple(map(cell, row)) for row in rows.composed[:_MOST])
+    texts = tuple((tool_name(tool), cell(count)) for tool, count in rows.composed[:_MOST])
     note = "New text, prompts, descriptions, commands: the agent's own, no confidence is counted for them."
     yield Table("Composed slots", ("tool", "slots"), texts, frozenset({1}), note)
 
@@ -275,7 +275,7 @@ def _timeout_row(one: Advice) -> tuple[str, ...]:
     counts = map(cell, (one.calls, one.killed, one.killed_early))
     times = map(_ms, (one.p50, one.p99, one.advised, one.today))
     few = "" if one.firm or one.advised is None else "few calls"
-    return cell(one.tool), *counts, *times, _FINDINGS.get(one.finding, ""), few
+    return tool_name(one.tool), *counts, *times, _FINDINGS.get(one.finding, ""), few
 
 
 def _ms(value: int | None) -> str:

@@ -66,7 +66,7 @@ def _tools(report: Report) -> shared.Table:
             between,
         )
         more = (counts.hidden, counts.soft, counts.unknown, shared.classes_line(row, stale.get(row.tool)))
-        rows.append((shared.cell(row.tool), shared.cell(counts.calls), *(str(one) for one in (*numbers, *more))))
+        rows.append((shared.tool_name(row.tool), shared.cell(counts.calls), *(str(one) for one in (*numbers, *more))))
     head = (
         "tool", "calls", "by flag", "", "ended", "in truth", "", "95 % interval", "hidden", "soft", "unknown",
         "classes",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from reach_tui.analyze.intervals import wilson
 from reach_tui.analyze.metric_words import WORDS
 from reach_tui.analyze.outcomes import Outcomes, Task
-from reach_tui.report.tables import Table, cell, percent
+from reach_tui.report.tables import Table, cell, percent, tool_name
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _MOST = 200  # rows of a group table
@@ -50,7 +50,7 @@ def groups_table(groups: Mapping[str, Outcomes], by: str) -> Table:
     chosen = sorted(groups.items(), key=lambda item: (0 if by == "week" else -item[1].tasks, item[0]))
     rows = tuple(
         (
-            cell(name), f"{one.tasks:,}", f"{one.open:,}", percent(_share(one.success, one.tasks), 1),
+            tool_name(name), f"{one.tasks:,}", f"{one.open:,}", percent(_share(one.success, one.tasks), 1),
             interval(one.success, one.tasks), percent(_share(one.first_pass, one.tasks), 1), f"{one.corrected:,}",
             percent(_share(one.covered, one.routed), 1) + (" !" if one.alarm else ""),
         )

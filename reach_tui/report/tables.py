@@ -10,7 +10,7 @@ from typing import Any
 
 from reach_tui.analyze.attribution import CAUSES
 from reach_tui.analyze.intervals import share
-from reach_tui.base.text import one_line
+from reach_tui.base.text import one_line, shown_name
 from reach_tui.report.compare import Change, Comparison
 from reach_tui.report.model import CauseRow, ClassRow, Report, Scope, StaleRow, ToolRow
 from reach_tui.report.spans import folded, spark, starts_on
@@ -42,6 +42,11 @@ def cell(value: object) -> str:
     return text if len(text) <= _CUT else text[: _CUT - 1] + "…"
 
 
+def tool_name(name: str | None) -> str:
+    """A tool in a table; one without a name says so."""
+    return cell(None if name is None else shown_name(name[: 4 * _CUT]))
+
+
 def percent(value: float | None, digits: int = 2) -> str:
     """A share in per cent: `3.35 %`; 0 without decimals."""
     if value is None:
@@ -63,7 +68,7 @@ def headline(scope: Scope) -> str:
     shown = ", ".join(names[:3]) + (f" +{len(names) - 3}" if len(names) > 3 else "") if names else "nothing"
     days = list(dict.fromkeys(filter(None, (day(scope.first), day(scope.last)))))
     kind = "root sessions" if scope.scope == "roots" else "sessions"
-    tools = f"only {', '.join(map(one_line, scope.tools))}" if scope.tools else ""
+    tools = f"only {', '.join(map(tool_name, scope.tools))}" if scope.tools else ""
     parts = (shown, " – ".join(days), f"{scope.sessions:,} {kind}", f"{scope.calls:,} calls", tools)
     return " · ".join(part for part in parts if part)
 
@@ -111,7 +116,7 @@ def guards_lines(report: Report) -> list[str]:
 
 def fix_lines(report: Report) -> list[str]:
     """What to change first."""
-    return [f"{cell(fix.tool)}: {cell(fix.what)}: {fix.count:,} of {fix.of:,}" for fix in report.fixes]
+    return [f"{tool_name(fix.tool)}: {cell(fix.what)}: {fix.count:,} of {fix.of:,}" for fix in report.fixes]
 
 
 def tables(report: Report) -> list[Table]:
@@ -127,7 +132,7 @@ def tables(report: Report) -> list[Table]:
 def _classes(report: Report) -> Table:
     rows = [
         (
-            cell(tool.tool), class_words(one), cell(one.category), cell(one.subcategory), cell(one.count),
+            tool_name(tool.tool), class_words(one), cell(one.category), cell(one.subcategory), cell(one.count),
             percent(one.share, 1), cell(one.hidden),
         )
         for tool in report.tools
@@ -139,7 +144,7 @@ def _classes(report: Report) -> Table:
 
 def _avoidable(report: Report) -> Table:
     rows = [
-        (cell(tool.tool), one.by, cell(one.count), cell(one.of), percent(one.share, 1))
+        (tool_name(tool.tool), one.by, cell(one.count), cell(one.of), percent(one.share, 1))
         for tool in report.tools
         for one in (tool.avoidable, tool.avoidable_seed)
         if one is not None and one.count
@@ -150,7 +155,7 @@ def _avoidable(report: Report) -> Table:
 
 def _stale(report: Report) -> Table:
     rows = [
-        (cell(one.tool), *map(cell, (one.not_found, one.stale)), percent(one.share, 1),
+        (tool_name(one.tool), *map(cell, (one.not_found, one.stale)), percent(one.share, 1),
          cell(one.re_read), cell(one.written_only))
         for one in report.stale_by_tool
     ]  # fmt: skip
@@ -221,7 +226,7 @@ def _sessions(report: Report) -> Table:
 
 def _success_path(report: Report) -> Table:
     rows = [
-        (cell(one.tool), cell(one.hidden), cell(one.recorded_success), cell(one.rule), cell(one.evidence),
+        (tool_name(one.tool), cell(one.hidden), cell(one.recorded_success), cell(one.rule), cell(one.evidence),
          cell(one.example_call_key))
         for one in report.success_path
     ]  # fmt: skip
@@ -282,4 +287,4 @@ def _change(one: Change, name: str) -> tuple[str, ...]:
     between = _NO if interval is None else f"{100 * interval[0]:+.2f} … {100 * interval[1]:+.2f}"
     p = _NO if one.p_adjusted is None else f"{one.p_adjusted:.4f}" if one.p_adjusted >= 0.0001 else "<0.0001"
     chance = _NO if one.beyond_chance is None else "yes" if one.beyond_chance else "no"
-    return cell(one.tool), name, *sides, change, between, p, chance
+    return tool_name(one.tool), name, *sides, change, between, p, chance

@@ -59,7 +59,7 @@ def bar(share: float, most: float, cells: int = _BAR) -> str:
 def _tools(report: Report, width: int) -> Iterator[str]:
     stale = {row.tool: row for row in report.stale_by_tool}
     most = min(_SCALE, max((row.counts.rate_failed or 0.0 for row in report.tools), default=_SCALE))
-    names = max([4, *(cell_len(shared.cell(row.tool)) for row in report.tools)])
+    names = max([4, *(cell_len(shared.tool_name(row.tool)) for row in report.tools)])
     names = min(names, _TOOL)
     heads = f"{'calls':>8} {'by flag':>7} {'':>8} {'ended':>9}  {'in truth, of ended':<24}classes"
     yield f"{set_cell_size('tool', names)} {heads}"
@@ -69,7 +69,7 @@ def _tools(report: Report, width: int) -> Iterator[str]:
         failed = (
             f"{counts.failed:>7,} {shared.percent(counts.rate_failed):>8} {bar(counts.rate_failed or 0, most):<{_BAR}}"
         )
-        name = set_cell_size(_cut(shared.cell(row.tool), names), names)
+        name = set_cell_size(_cut(shared.tool_name(row.tool), names), names)
         rates = f"{flagged} {counts.ended:>9,} {failed}"
         line = f"{name} {counts.calls:>8,} {rates}  {shared.classes_line(row, stale.get(row.tool))}"
         yield _cut(line.rstrip(), width)

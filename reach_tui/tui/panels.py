@@ -10,7 +10,7 @@ from rich.cells import cell_len, set_cell_size
 
 from reach_tui.base.clock import now_ms
 from reach_tui.base.jsonio import JsonValue, dumps
-from reach_tui.base.text import clean, one_line
+from reach_tui.base.text import clean, one_line, shown_name
 from reach_tui.model import Evidence, StepKind, ToolCall, store_says
 from reach_tui.tui.glyphs import Glyphs, mark_of
 from reach_tui.tui.lines import Line, cut, hard_wrap, heading, padded, spread, width_of, wrap
@@ -93,7 +93,7 @@ def verdict_lines(judged: JudgedCall, width: int, style: Style) -> list[Line]:
     call, verdict = judged.call, judged.verdict
     mark = mark_of(call, verdict, style.glyphs)
     klass = " / ".join(part for part in (verdict.category, verdict.subcategory) if part)
-    left: Line = [(f"{mark.glyph} {mark.word}", mark.style), ("  ", "text"), (one_line(call.shown_tool), "title")]
+    left: Line = [(f"{mark.glyph} {mark.word}", mark.style), ("  ", "text"), (shown_name(call.shown_tool), "title")]
     if klass:
         left += [(" · ", "dim"), (klass, mark.style)]
     right: Line = []

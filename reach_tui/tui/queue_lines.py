@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from reach_tui.base.text import clean, one_line
+from reach_tui.base.text import clean, one_line, shown_name
 from reach_tui.model import Label, StepKind
 from reach_tui.tui.glyphs import Glyphs, mark_of
 from reach_tui.tui.lines import Line, fit, padded, spread, width_of, wrap
@@ -118,7 +118,7 @@ def _call_line(item: Item, judged: JudgedCall, width: int) -> Line:
         (f"item {item.item.position} · step {call.step} of {item.steps:,}{f' · {project}' if project else ''} ", "dim")
     ]
     left: Line = [
-        (f" {one_line(call.shown_tool)}", "title"),
+        (f" {shown_name(call.shown_tool)}", "title"),
         (f"   {one_line(about_call(call.arguments)[:400])}", "text"),
     ]
     return spread(left, right, width)
@@ -181,7 +181,7 @@ def _context(steps: Sequence[JudgedStep], width: int, view: View, most: int, *, 
             mark = None if view.hides else mark_of(call, one.judged.verdict, view.glyphs)
             shown: Line = [(f"{mark.glyph} ", mark.style)] if mark else [("  ", "text")]
             about = one_line(about_call(call.arguments)[:400])
-            lines.append(padded([*head, *shown, (f"{one_line(call.shown_tool)}  ", "text"), (about, "dim")], width))
+            lines.append(padded([*head, *shown, (f"{shown_name(call.shown_tool)}  ", "text"), (about, "dim")], width))
         else:
             text = one_line(clean(one.step.text[:600]))
             lines.append(padded([*head, (f"  {one.step.kind.value}  ", "text"), (text, "dim")], width))

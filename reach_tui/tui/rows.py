@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import PurePath
 
 from reach_tui.base.jsonio import JsonValue, dumps
-from reach_tui.base.text import clean, one_line
+from reach_tui.base.text import clean, one_line, shown_name
 from reach_tui.model import StepKind
 from reach_tui.tui.glyphs import Glyphs, mark_of
 from reach_tui.tui.lines import Line, fit
@@ -183,7 +183,7 @@ def step_line(
     duration = f"×{row.repeats}" if row.repeats > 1 else span_of(call.duration_ms)
     name_width = min(max(8, room // 4), 18)
     rest = room - 5 - name_width - 1 - 6
-    name = call.target or call.tool if room < 36 else call.shown_tool
+    name = shown_name(call.target or call.tool if room < 36 else call.shown_tool)
     about = "same again" if row.repeats > 1 else about_call(call.arguments)
     style = "text" if step.visible else "invisible"
     return [

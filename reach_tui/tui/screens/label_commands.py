@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reach_tui.base.jsonio import dumps
+from reach_tui.base.text import shown_name
 from reach_tui.tui.commands import LABEL_WORDS, SHORT_WORDS
 from reach_tui.tui.labelling import Given, Labelling
 from reach_tui.tui.lines import Line, padded, spread, width_of
@@ -121,7 +122,8 @@ class LabelCommands:
             if subcategory is not None:
                 self.labelling.refine(given, subcategory)
 
-        title = f"{category.key} {category.name} · step {given.judged.call.step} {given.judged.call.tool}"
+        call = given.judged.call
+        title = f"{category.key} {category.name} · step {call.step} {shown_name(call.tool)}"
         self.reach.push_screen(PickDialog(title, level_2_choices(category)), chosen)
 
     def action_first_cause(self) -> None:

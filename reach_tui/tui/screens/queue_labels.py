@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from reach_tui.base.clock import now_ms
+from reach_tui.base.text import shown_name
 from reach_tui.model import Label
 from reach_tui.taxonomy import Category
 from reach_tui.tui.screens.dialogs import NoteDialog, PickDialog
@@ -191,7 +192,7 @@ class QueueLabels(QueueReading):
                 self._relabel(item, [(judged, replace(label, subcategory=subcategory)) for judged, label in given])
 
         call = given[0][0].call
-        title = f"{category.key} {category.name} · step {call.step} {call.tool}"
+        title = f"{category.key} {category.name} · step {call.step} {shown_name(call.tool)}"
         self.app.push_screen(PickDialog(title, level_2_choices(category)), chosen)
 
     def _given(self) -> tuple[Item | None, Given]:
@@ -226,7 +227,7 @@ class QueueLabels(QueueReading):
                 self._give(UNCODED, note=note.strip(), go_on=self.coding)
 
         call = item.judged.call
-        self.app.push_screen(NoteDialog(f"note · step {call.step} {call.shown_tool}", before), written)
+        self.app.push_screen(NoteDialog(f"note · step {call.step} {shown_name(call.shown_tool)}", before), written)
 
     def action_first_cause(self) -> None:
         """The call on screen is where its session began to go wrong, or is not."""

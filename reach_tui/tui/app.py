@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
@@ -12,13 +12,14 @@ from textual.binding import Binding
 
 from reach_tui.base.errors import ConfigError, ReachError
 from reach_tui.tui.commands import checked_keymap, commands_for, shown_keys
-from reach_tui.tui.glyphs import choose_glyphs
+from reach_tui.tui.glyphs import ASCII, choose_glyphs
 from reach_tui.tui.screens.sessions import SessionsScreen
 from reach_tui.tui.themes import DEFAULT, Palette, load_theme, palette_of, theme_files
 from reach_tui.tui.widgets.line_view import Bar, LineView
 from reach_tui.workspace import Source, Workspace
 
 if TYPE_CHECKING:
+    from textual.filter import LineFilter
     from textual.screen import Screen
 
     from reach_tui.tui.live import Live, StoreChanged
@@ -38,6 +39,11 @@ class ReachApp(App[int]):
         self.workspace = workspace
         self.notice = notice
         self.glyphs = choose_glyphs()
+        self._filtered: list[LineFilter] = []
+        if self.glyphs is ASCII:
+            from reach_tui.tui.ascii import AsciiFilter  # seldom needed
+
+            self._filtered.append(AsciiFilter())
         self.now: Callable[[], datetime] = lambda: datetime.now().astimezone()
         self.keymap: dict[str, str] = {}
         self.following = False
@@ -77,6 +83,10 @@ class ReachApp(App[int]):
         except ConfigError as error:
             self._complaints.append(error)
         self.set_keymap(self.keymap)
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """What every drawn line passes through: where marks are ASCII, frames and all other signs are."""
+        return [*super().get_line_filters(), *self._filtered]
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Colours for the style sheet while a theme without our roles is in force."""

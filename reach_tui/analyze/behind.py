@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 from reach_tui.analyze import attribution, guards, health, loops, metrics, stale_edits
 from reach_tui.analyze.attribution import Cause
 from reach_tui.analyze.guards import ANALYZER, METRIC, Firing
-from reach_tui.analyze.pairs import Pairs, Wanted, originals
+from reach_tui.analyze.pairs import Pairs, Wanted, answered, originals
 from reach_tui.analyze.tally import Tally
 from reach_tui.model import Glance, Session, Step
 
@@ -56,6 +56,26 @@ class Fired:
     def find(self, course: Course) -> Iterable[Place]:
         """The calls."""
         return [one.call for one in guards.failures(course.pairs, course.wanted) if one.fires(self.guard)]
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The calls that ended: of a tool, or all (None)."""
+
+    tool: str | None = None
+
+    def count(self, tally: Tally) -> int:
+        """How many."""
+        tools = tally.rates.tools
+        if self.tool is None:
+            return sum(counts.ended for counts in tools.values())
+        return tools[self.tool].ended if self.tool in tools else 0
+
+    def find(self, course: Course) -> Iterable[Place]:
+        """The calls."""
+        for call, verdict in course.pairs:
+            if course.wanted(call) and answered(call, verdict) and self.tool in (None, call.tool):
+                yield call
 
 
 NOT_FOUND, STALE, RE_READ, WRITTEN_ONLY = "not_found", "stale", "re_read", "written_only"

@@ -19,6 +19,9 @@ COPIES = "copied calls, not counted"
 TIMELESS = "sessions without a time"
 OF_WANTED = frozenset({UNANSWERED, PROBLEM})
 """Counted of wanted calls alone."""
+OF_CALLS = frozenset({UNANSWERED, PROBLEM, COPIES})
+"""Said of calls; what else is counted is said of steps, or of sessions."""
+_SESSIONS_WITH = "sessions with "
 _HABIT = 3  # of each, before one can be said to have followed the other
 _NOTED = re.compile(r"(orphan|malformed) \w+")
 
@@ -141,6 +144,11 @@ def oddities(session: Session) -> Iterator[str]:
     """What is odd about a session by its own row."""
     for note in session.notes:
         if "not recorded" in note:
-            yield f"sessions with {note}"
+            yield f"{_SESSIONS_WITH}{note}"
     if session.started_at is None:
         yield TIMELESS
+
+
+def of_sessions_rows(what: str) -> bool:
+    """True for what is said of sessions by their own rows."""
+    return what == TIMELESS or what.startswith(_SESSIONS_WITH)

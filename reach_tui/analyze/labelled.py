@@ -41,19 +41,22 @@ def label_counts(
 
     Labels of calls that are no longer there are left out, like those of a session under `uses`.
     """
-    calls = disagree = undecided = sessions = success = 0
+    total = LabelCounts()
     for label in labels:
-        if label.category is None:
-            continue
-        fine = label.category == FINE
-        if label.call_key is None:
-            sessions += uses is None
-            success += fine and uses is None
-            continue
-        tool, failed = known.get(label.call_key, (None, None))
-        if tool is None or (uses is not None and not uses(tool)):
-            continue
-        calls += 1
-        undecided += failed is None
-        disagree += failed is not None and failed is fine
-    return LabelCounts(calls, disagree, undecided, sessions, success)
+        total += label_count(label, known, uses)
+    return total
+
+
+def label_count(
+    label: Label, known: Mapping[str, tuple[str, bool | None]], uses: Callable[[str], bool] | None = None
+) -> LabelCounts:
+    """What one label counts for."""
+    if label.category is None:
+        return LabelCounts()
+    fine = label.category == FINE
+    if label.call_key is None:
+        return LabelCounts(sessions=1, success=int(fine)) if uses is None else LabelCounts()
+    tool, failed = known.get(label.call_key, (None, None))
+    if tool is None or (uses is not None and not uses(tool)):
+        return LabelCounts()
+    return LabelCounts(calls=1, disagree=int(failed is not None and failed is fine), open=int(failed is None))

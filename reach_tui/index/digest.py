@@ -59,6 +59,11 @@ class Kind(NamedTuple):
         return self.failed is True and self.flagged is not True
 
     @property
+    def failure_class(self) -> tuple[str | None, str | None, str | None]:
+        """Level 1, level 2 and rule."""
+        return self.category, self.subcategory, self.rule
+
+    @property
     def shown_tool(self) -> str:
         """As of a call."""
         return f"{self.tool}→{self.target}" if self.target else self.tool

@@ -144,7 +144,7 @@ def _fixes(tally: Tally, taxonomy: Taxonomy) -> tuple[Fix, ...]:
         level1 = taxonomy.find(category)
         level2 = level1.subcategory(subcategory) if level1 else None
         if subcategory == "stale_edit" and (stale := tally.stale_edits.stale[tool]):
-            fixes.append(Fix(tool, _READ_FIRST, stale, of, "context", category, subcategory))
+            fixes.append(Fix(tool, _READ_FIRST, stale, of, "context", category, subcategory, stale=True))
         elif level2 is not None:
             fixes.append(Fix(tool, level2.fix, count, of, level2.avoidable_by, category, subcategory))
     return tuple(sorted(fixes, key=lambda fix: (-fix.count, fix.tool, fix.what))[:_FIXES])

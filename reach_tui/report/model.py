@@ -144,6 +144,8 @@ class Fix:
     avoidable_by: str
     category: str
     subcategory: str
+    stale: bool = False
+    """Of the class, the stale edits alone."""
 
 
 @dataclass(frozen=True, slots=True)

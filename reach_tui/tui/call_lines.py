@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from reach_tui.base.text import one_line
+from reach_tui.base.text import one_line, shown_name
+from reach_tui.model import Step
 from reach_tui.tui.glyphs import Glyphs, Mark, mark_of
 from reach_tui.tui.lines import Line, fit, padded
 from reach_tui.tui.rows import about_call, when
 from reach_tui.workspace import JudgedCall, Source
+from reach_tui.workspace.finding import Hit
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +21,8 @@ class CallLine:
 
     source: Source
     session_id: str
-    key: str
+    key: str | int
+    """Of the call; the number of a step that is none, 0 for the session itself."""
     at: int | None
     mark: Mark
     tool: str
@@ -33,9 +36,26 @@ def line_of(source: Source, judged: JudgedCall, glyphs: Glyphs) -> CallLine:
     call, verdict = judged.call, judged.verdict
     said = one_line(verdict.evidence.text[:400]) if verdict.evidence else ""
     mark = mark_of(call, verdict, glyphs)
-    tool = one_line(call.shown_tool[:200])
+    tool = shown_name(call.shown_tool[:200])
     about = about_call(call.arguments)[:400]
     return CallLine(source, call.session_id, call.key, call.started_at, mark, tool, about, said)
+
+
+def line_of_step(hit: Hit, step: Step, title: str, glyphs: Glyphs) -> CallLine:
+    """A step that is no call: what it is, what it says, and where it is."""
+    mark = Mark(glyphs.open, step.kind.upper(), "open")
+    said = one_line(step.text[:400])
+    at = step.at if step.at is not None or hit.session is None else hit.session.started_at
+    return CallLine(hit.source, hit.session_id, step.number, at, mark, step.kind, said, title)
+
+
+def line_of_session(hit: Hit, title: str, glyphs: Glyphs) -> CallLine:
+    """A session: its title, and what its own row says is missing."""
+    session = hit.session
+    mark = Mark(glyphs.folded, "SESSION", "text")
+    said = one_line(", ".join(session.notes)[:400]) if session is not None else ""
+    at = session.started_at if session is not None else None
+    return CallLine(hit.source, hit.session_id, 0, at, mark, "session", title, said)
 
 
 def draw(one: CallLine, width: int, glyphs: Glyphs, now: datetime, place: str, *, cursor: bool) -> Line:

@@ -73,6 +73,8 @@ COMMANDS: tuple[Command, ...] = (
     Command("numbers", "enter", "the numbers behind the flip", "Replay", (REPLAY,), "numbers", action="open"),
     Command("all-calls", "c", "every call as one list", "Go", (SESSIONS,), "calls"),
     Command("view-calls", "v", "all calls, the failed ones, the hidden ones", "Find the failure", (ALL_CALLS,), "view"),
+    Command("next-number", "v", "what the next number of the report's line counts", "Find the failure", (CALLS,),
+            "next number"),
     Command("report", "R", "the report on all that is open", "Go", (SESSIONS,), "report"),
     Command("compare", "c", "compare with what was before", "Go", (REPORT,), "compare"),
     Command("export", "x", "write the report to a file", "Go", (REPORT, COMPARE, METRICS), "export"),

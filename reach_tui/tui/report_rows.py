@@ -1,33 +1,42 @@
-"""The report as rows of a list; a row with a number knows the calls behind it."""
+"""The report as rows of a list; a row with numbers knows what they count."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from rich.cells import cell_len
 
 from reach_tui.report.compare import Change
-from reach_tui.report.model import ClassRow, Fix, Report, ToolRow
-from reach_tui.report.spans import folded
+from reach_tui.report.model import Report, ToolRow
 from reach_tui.report.tables import (
     Table,
     cell,
     class_words,
     comparison_tables,
-    day,
     fix_lines,
     guards_lines,
     percent,
     scope_line,
     tables,
     time_line,
+    tool_name,
 )
 from reach_tui.report.text import bar
 from reach_tui.tui.glyphs import Glyphs
 from reach_tui.tui.lines import Line, fit, wrap
+from reach_tui.tui.report_numbers import (
+    Numbers,
+    change_numbers,
+    class_numbers,
+    class_of,
+    fix_numbers,
+    guard_numbers,
+    soft_numbers,
+    table_numbers,
+    tool_numbers,
+)
 from reach_tui.workspace.comparing import Compared
-from reach_tui.workspace.finding import CallQuery
 
 _ASCII_BLOCKS = str.maketrans("▁▂▃▄▅▆▇█", ".:-=+*#@")
 _WIDE = 116
@@ -40,68 +49,52 @@ _SKIPPED = {"Failure classes"}  # told below each tool
 
 @dataclass(frozen=True, slots=True)
 class ReportRow:
-    """A line of the report, and the calls it counts (None: nothing to open)."""
+    """A line of the report, and what its numbers count (empty: nothing to open)."""
 
     line: Line
-    query: CallQuery | None = None
-    about: str = ""
-    began: tuple[int, int | None] | None = None
-    """The calls of sessions that began within this half-open span alone."""
+    behind: Numbers = ()
+
+    @property
+    def about(self) -> str:
+        """What the first of its numbers counts, in words."""
+        return self.behind[0].about if self.behind else ""
 
     def same(self, other: ReportRow) -> bool:
-        """True for the same calls, however the row is laid out."""
-        return (self.query, self.about, self.began) == (other.query, other.about, other.began)
-
-
-_NO_CALLS = ReportRow([])
-_EVERY_FAILURE = ReportRow([], CallQuery(failed=True), "every failed call")
+        """True for the same numbers, however the row is laid out."""
+        return self.behind == other.behind
 
 
 def report_rows(report: Report, width: int, glyphs: Glyphs, *, soft: bool = False) -> list[ReportRow]:
     """What to fix first, tools with their classes, then every table of the report; `soft` signals if asked for."""
     rows = [*_summary(report, width, glyphs), ReportRow([]), *_tool_rows(report, width, glyphs, soft=soft)]
-    queries = _queries(report)
+    numbers = table_numbers(report)
     for table in tables(report):
         if table.title not in _SKIPPED:
-            rows += table_rows(table, width - 1, queries.get(table.title, ()))
+            rows += table_rows(table, width - 1, numbers.get(table.title, ()))
     return rows
 
 
 def _summary(report: Report, width: int, glyphs: Glyphs) -> Iterator[ReportRow]:
     """The answer in a few lines."""
-    told = [
-        ("three guards", text, row) for text, row in zip(_guards(report, width), _behind_guards(report), strict=False)
+    told: list[tuple[str, str, Numbers]] = list(_guards(report, width))
+    told += [
+        ("fix first", text, fix_numbers(report, fix)) for text, fix in zip(fix_lines(report), report.fixes, strict=True)
     ]
-    told += [("fix first", text, _fixed(fix)) for text, fix in zip(fix_lines(report), report.fixes, strict=True)]
     if line := time_line(report, max(12, min(60, width - 64))):
-        told.append(("over time", line.translate(_ASCII_BLOCKS) if glyphs.rule.isascii() else line, _NO_CALLS))
+        told.append(("over time", line.translate(_ASCII_BLOCKS) if glyphs.rule.isascii() else line, ()))
     before = ""
     for name, text, behind in told:
-        yield replace(behind, line=[(f"{name if name != before else '':<14}", "title"), (text, "text")])
+        yield ReportRow([(f"{name if name != before else '':<14}", "title"), (text, "text")], behind)
         before = name
 
 
-def _fixed(fix: Fix) -> ReportRow:
-    """The failures that a change is about; of the not-found edits it may be the stale ones that it avoids."""
-    query = CallQuery(fix.tool, fix.category, fix.subcategory, failed=True)
-    return ReportRow([], query, f"{fix.tool} · {_class_of(fix)}")
-
-
-def _class_of(one: ClassRow | Fix) -> str:
-    """`stale_context / stale_edit`."""
-    return " / ".join(cell(part) for part in (one.category, one.subcategory) if part)
-
-
-def _guards(report: Report, width: int) -> list[str]:
-    lines = guards_lines(report)
+def _guards(report: Report, width: int) -> Iterator[tuple[str, str, Numbers]]:
+    lines, behind = guards_lines(report), guard_numbers(report)
     together = "   ".join(lines)
-    return [together] if cell_len(together) + 16 <= width else lines
-
-
-def _behind_guards(report: Report) -> tuple[ReportRow, ReportRow, ReportRow]:
-    """Of the three lines; the analyzer misses what has no result."""
-    same = report.analyzer.by_truth == report.metric.by_truth
-    return _EVERY_FAILURE, _NO_CALLS, _EVERY_FAILURE if same else _NO_CALLS
+    if cell_len(together) + 16 <= width:
+        yield "three guards", together, tuple(one for numbers in behind for one in numbers)
+    else:
+        yield from (("three guards", text, numbers) for text, numbers in zip(lines, behind, strict=True))
 
 
 def _tool_rows(report: Report, width: int, glyphs: Glyphs, *, soft: bool) -> Iterator[ReportRow]:
@@ -113,8 +106,7 @@ def _tool_rows(report: Report, width: int, glyphs: Glyphs, *, soft: bool) -> Ite
         yield _tool_row(tool, name_width, glyphs, wide=wide)
         for one in tool.classes:
             if one.count:
-                query = CallQuery(tool.tool, one.category, one.subcategory, one.rule, failed=True)
-                words, of = class_words(one), _class_of(one)
+                words, of = class_words(one), class_of(one)
                 line: Line = [
                     (" " * (name_width + 2 if wide else 2), "text"),
                     (f"{one.count:>6,} ", "hidden" if one.hidden else "flagged"),
@@ -122,7 +114,7 @@ def _tool_rows(report: Report, width: int, glyphs: Glyphs, *, soft: bool) -> Ite
                     (fit(words, max(_CLASS, cell_len(words))) if wide else words, "text"),
                     (f"  {of}" if of != words else "", "dim"),
                 ]
-                yield ReportRow(line, query, f"{tool.tool} · {words} · {of}" if of else f"{tool.tool} · {words}")
+                yield ReportRow(line, class_numbers(tool.tool, one))
         if soft and tool.counts.soft:
             yield _soft_row(tool, name_width + 2 if wide else 2, glyphs)
 
@@ -131,13 +123,13 @@ def _soft_row(tool: ToolRow, left: int, glyphs: Glyphs) -> ReportRow:
     share = f"{percent(tool.counts.soft / tool.counts.calls, 1):>7}  " if tool.counts.calls else ""
     line: Line = [(" " * left, "text"), (f"{tool.counts.soft:>6,} ", "soft"), (share, "dim")]
     words = f"{glyphs.soft} soft: no proof, not counted above"
-    return ReportRow([*line, (words, "soft")], CallQuery(tool.tool, soft=True), f"{tool.tool} · soft signals")
+    return ReportRow([*line, (words, "soft")], soft_numbers(tool))
 
 
 def _tool_row(tool: ToolRow, name_width: int, glyphs: Glyphs, *, wide: bool) -> ReportRow:
     counts = tool.counts
     line: Line = [
-        (f"{fit(tool.tool, name_width)} ", "title"),
+        (f"{fit(tool_name(tool.tool), name_width)} ", "title"),
         (f"{counts.calls:>7,} {counts.flagged:>8,} {percent(counts.rate_flagged):>8} {counts.ended:>7,}", "text"),
         (f" {counts.failed:>9,} {percent(counts.rate_failed):>8} ", "hidden" if counts.hidden else "text"),
     ]
@@ -146,7 +138,7 @@ def _tool_row(tool: ToolRow, name_width: int, glyphs: Glyphs, *, wide: bool) -> 
         interval = f" {percent(low_high[0], 1):>6} – {percent(low_high[1], 1):<8}" if low_high else " " * 18
         line += [(f"{_bar(counts.rate_failed or 0.0, glyphs):<6}", "bar"), (interval, "dim")]
     mark = f" {glyphs.hidden} {counts.hidden:,}{' hidden' if wide else ''}" if counts.hidden else ""
-    return ReportRow([*line, (mark, "hidden")], CallQuery(tool.tool, failed=True), tool.tool)
+    return ReportRow([*line, (mark, "hidden")], tool_numbers(tool))
 
 
 def _bar(share: float, glyphs: Glyphs) -> str:
@@ -154,58 +146,22 @@ def _bar(share: float, glyphs: Glyphs) -> str:
     return text.replace("▓", "#").replace("▒", "-") if glyphs.rule.isascii() else text
 
 
-def _queries(report: Report) -> dict[str, Sequence[ReportRow]]:
-    """By table: what stands behind each of its rows, in order."""
-    causes = [
-        ReportRow([], CallQuery(category=one.category, failed=True), f"{one.cause} · {one.category}")
-        for one in report.cause_classes
-    ]
-    path = [
-        ReportRow([], CallQuery(one.tool, hidden=True), f"{one.tool}, on the success path")
-        for one in report.success_path
-    ]
-    lines = folded(report.over_time.rows)
-    ends = [*(line[0].start for line in lines[1:]), None]
-    spans = [
-        replace(_EVERY_FAILURE, about=f"failed in sessions begun in the {report.over_time.span} from {day(row.start)}",
-                began=(row.start, end))
-        if not more
-        else _NO_CALLS
-        for (row, *more), end in zip(lines, ends, strict=True)
-    ]  # fmt: skip
-    return {
-        "Attribution of failures": causes,
-        "Errors on the success path": path,
-        "Attribution over time": spans,
-        "Stale edits": [_not_found(report, one.tool, one.not_found) for one in report.stale_by_tool],
-        "Three guards": (_EVERY_FAILURE,),
-    }
-
-
-def _not_found(report: Report, tool: str | None, count: int) -> ReportRow:
-    """The edits of a tool whose text was not found, where they are all of their class."""
-    kinds = [one for row in report.tools if row.tool == tool for one in row.classes if one.subcategory == "stale_edit"]
-    if sum(one.count for one in kinds) != count:
-        return _NO_CALLS
-    return ReportRow([], CallQuery(tool, subcategory="stale_edit", failed=True), f"{tool} · text not found")
-
-
 def table_rows(
-    table: Table, width: int, behind: Sequence[ReportRow] = (), styles: Sequence[str] = ()
+    table: Table, width: int, behind: Sequence[Numbers] = (), styles: Sequence[str] = ()
 ) -> Iterator[ReportRow]:
     """A table below a blank line, its texts folded to `width`; `behind` and `styles` are those of its rows, in order.
 
-    What stands `behind` a row lends it query and words; a style takes the place of the usual one.
+    A style takes the place of the usual one.
     """
     table = _fitting(table, width)
     yield ReportRow([])
     yield from _titled(table, width)
     widths = _widths(table, width)
     for number, row in enumerate([table.head, *table.rows]):
-        of = behind[number - 1] if 0 < number <= len(behind) else _NO_CALLS
+        of = behind[number - 1] if 0 < number <= len(behind) else ()
         style = "dim" if number == 0 else styles[number - 1] if number <= len(styles) else "text"
         for line in _folded(row, widths, table.right):
-            yield replace(of, line=[(line, style)])
+            yield ReportRow([(line, style)], of)
 
 
 def _titled(table: Table, width: int) -> Iterator[ReportRow]:
@@ -258,13 +214,10 @@ def comparison_rows(found: Compared, width: int) -> list[ReportRow]:
         for number, row in enumerate(wrap(text, width - 12))
     ]
     told = [[one for one in some if one.before[0] or one.after[0]] for some in (comparison.tools, comparison.classes)]
-    classes = {
-        (tool.tool, "/".join(part for part in (one.category, one.subcategory, one.rule) if part)): one
-        for tool in found.after.tools
-        for one in tool.classes
-    }
     for table, changes in zip(comparison_tables(comparison), told, strict=False):
-        rows += table_rows(table, width - 1, [_behind(one, classes) for one in changes], list(map(_style, changes)))
+        rows += table_rows(
+            table, width - 1, [change_numbers(found.after, one) for one in changes], list(map(_style, changes))
+        )
     if not told[0]:
         rows += [ReportRow([]), ReportRow([("no call failed on either side", "dim")])]
     return rows
@@ -286,19 +239,6 @@ def _fitting(table: Table, width: int) -> Table:
 def _share_of(text: str) -> str:
     """`42.31 %` of `11 of 26 (42.31 %)`."""
     return text[text.rindex("(") + 1 : -1] if " of " in text and text.endswith(" %)") else text
-
-
-def _behind(change: Change, classes: Mapping[tuple[str, str], ClassRow]) -> ReportRow:
-    """The calls that a change counts after; the store's flag alone is no query."""
-    about = f"{change.tool} · {change.failure_class or change.measure}, after"
-    if change.failure_class is not None:
-        one = classes.get((change.tool, change.failure_class))
-        if one is None:
-            return _NO_CALLS
-        return ReportRow([], CallQuery(change.tool, one.category, one.subcategory, one.rule, failed=True), about)
-    if change.measure == "hidden":
-        return ReportRow([], CallQuery(change.tool, hidden=True), about)
-    return ReportRow([], CallQuery(change.tool, failed=True), about) if change.measure == "failed" else _NO_CALLS
 
 
 def _style(change: Change) -> str:

@@ -17,7 +17,7 @@ from reach_tui.base.errors import StoreError
 from reach_tui.index.digest import judged, tally_of
 from reach_tui.index.totals import tallied, tallied_tools, verdicts
 from reach_tui.index.workers import Workers
-from reach_tui.model import Glance, Session
+from reach_tui.model import Glance, Label, Session
 from reach_tui.report.build import build
 from reach_tui.report.jsonout import record
 from reach_tui.report.model import ROOTS, Report, Scope, StoreScope
@@ -91,7 +91,8 @@ class Collector:
             chosen = [session for session in listed() if takes(session)]
             self._see(listed())
             self._add(source, total, chosen)
-            self._labels += self._agreement(source, listed(), chosen)
+            labels, known = labels_in_scope(self.workspace, source, listed(), chosen)
+            self._labels += label_counts(labels, known, self.selection.uses if self.selection.tools else None)
 
     def _see(self, sessions: Sequence[Session]) -> None:
         self.tally.include(Tally(health=health.of_sessions(sessions)))
@@ -112,14 +113,6 @@ class Collector:
         starts = [session.started_at for session in sessions if session.started_at is not None]
         self._first = min((one for one in (self._first, *starts) if one is not None), default=None)
         self._last = max((one for one in (self._last, *starts) if one is not None), default=None)
-
-    def _agreement(self, source: Source, sessions: Sequence[Session], chosen: Sequence[Session]) -> LabelCounts:
-        """The labels in force on sessions in scope, held against today's verdicts."""
-        by_id = {session.id: session for session in chosen}
-        labels = [one for one in self.workspace.labels_in_force(source) if one.session_id in by_id]
-        labelled = [by_id[name] for name in {one.session_id for one in labels if one.call_key is not None}]
-        known = verdicts(source.reader, self.workspace.engine, sessions, labelled)
-        return label_counts(labels, known, self.selection.uses if self.selection.tools else None)
 
     def report(self) -> Report:
         """The report on everything added so far."""
@@ -143,6 +136,16 @@ class Collector:
             tool_version=__version__,
         )
         return build(self.tally, scope, taxonomy, self._labels)
+
+
+def labels_in_scope(
+    workspace: Workspace, source: Source, sessions: Sequence[Session], chosen: Sequence[Session]
+) -> tuple[list[Label], dict[str, tuple[str, bool | None]]]:
+    """The labels in force on the chosen sessions, of all there are; of the labelled ones' calls tool and verdict."""
+    by_id = {session.id: session for session in chosen}
+    labels = [one for one in workspace.labels_in_force(source) if one.session_id in by_id]
+    labelled = [by_id[name] for name in {one.session_id for one in labels if one.call_key is not None}]
+    return labels, verdicts(source.reader, workspace.engine, sessions, labelled)
 
 
 def comparable(report: Report) -> Mapping[str, Any]:

@@ -279,11 +279,11 @@ def test_the_calls_behind_a_number_come_from_their_sessions_alone(
         return real(source, ids)  # type: ignore[arg-type]
 
     monkeypatch.setattr(workspace, "judged_calls", watched)
-    found = [judged.call.key for _, judged in matching(workspace, [source], query, selection)]
+    found = [hit.judged and hit.judged.call.key for hit in matching(workspace, [source], query, selection)]
     assert len(found) == row.counts.hidden
     assert 0 < len(asked) < sum(1 for _ in source.reader.sessions())
     shutil.rmtree(cache_dir())
-    assert [judged.call.key for _, judged in matching(workspace, [source], query, selection)] == found
+    assert [hit.judged and hit.judged.call.key for hit in matching(workspace, [source], query, selection)] == found
     os.utime(path)
 
 

@@ -73,14 +73,13 @@ async def test_another_open_store_is_what_was_before(two: list[Path]) -> None:
         assert screen.found.comparison == expected.comparison
         await shows(app, "Before and after", "more than chance", "95 % interval", "schema_min.db")
         rows = screen.report_list
-        rows.cursor = next(i for i, row in enumerate(rows.rows) if row.query is not None and row.query.hidden)
-        query = rows.rows[rows.cursor].query
-        assert query is not None
+        rows.cursor = next(i for i, row in enumerate(rows.rows) if row.about.endswith(" · hidden, after"))
+        tool = rows.rows[rows.cursor].about.partition(" · ")[0]
         await pilot.press("enter")
         await until(lambda: isinstance(app.screen, CallsScreen) and app.screen.complete)
         calls = app.screen
         assert isinstance(calls, CallsScreen)
-        told = next(one for one in expected.comparison.tools if one.tool == query.tool and one.measure == "hidden")
+        told = next(one for one in expected.comparison.tools if one.tool == tool and one.measure == "hidden")
         assert len(calls.call_list.calls) == told.after[0]
         await pilot.press("escape", "escape", "escape")
         await shows(app, "hide errors")
@@ -192,11 +191,11 @@ async def test_soft_signals_show_when_switched_on(two: list[Path]) -> None:
         assert "no proof, not counted" not in screen_text(app)
         await pilot.press("S")
         rows = screen.report_list.rows
-        shown = [row for row in rows if row.query is not None and row.query.soft]
-        assert {row.query.tool for row in shown if row.query} == set(soft)
+        shown = [row for row in rows if row.about.endswith(" · soft signals")]
+        assert {row.about.partition(" · ")[0] for row in shown} == set(soft)
         if shown:
             screen.report_list.cursor = rows.index(shown[0])
             await pilot.press("enter")
             await until(lambda: isinstance(app.screen, CallsScreen) and app.screen.complete)
             assert isinstance(app.screen, CallsScreen)
-            assert len(app.screen.call_list.calls) == soft[shown[0].query.tool or ""]  # type: ignore[union-attr]
+            assert len(app.screen.call_list.calls) == soft[shown[0].about.partition(" · ")[0]]

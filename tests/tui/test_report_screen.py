@@ -83,9 +83,9 @@ async def test_guards_fixes_weeks_and_stale_edits_lead_to_their_calls() -> None:
         assert report is not None
         fix, weeks = report.fixes[0], report.over_time.rows
         wanted = {
-            "every failed call": report.metric.by_truth,
+            "error metric · in truth": report.metric.by_truth,
             f"{fix.tool} · {fix.category} / {fix.subcategory}": fix.count,
-            "Edit · text not found": next(row.not_found for row in report.stale_by_tool if row.tool == "Edit"),
+            "Edit · stale edits": next(row.stale for row in report.stale_by_tool if row.tool == "Edit"),
             "failed in sessions begun in the week from 1 Jun 2026": weeks[0].failed,
             "failed in sessions begun in the week from 30 Nov 2026": weeks[-1].failed,
         }

@@ -1,7 +1,8 @@
-"""The calls behind a number of the report; Enter opens the session at the call."""
+"""What stands behind a number of the report: calls, steps or sessions; Enter opens the session there."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,14 +14,16 @@ from textual.worker import get_current_worker
 
 from reach_tui.base.errors import ReachError
 from reach_tui.base.text import one_line
-from reach_tui.tui.call_lines import CallLine, draw, line_of
+from reach_tui.tui.call_lines import CallLine, draw, line_of, line_of_session, line_of_step
 from reach_tui.tui.commands import CALLS, bindings_for
 from reach_tui.tui.lines import Line
+from reach_tui.tui.report_numbers import Counted
 from reach_tui.tui.screens.base import FramedScreen
 from reach_tui.tui.screens.call_opening import OpensCalls
 from reach_tui.tui.widgets.line_view import LineList, app_of
 from reach_tui.workspace import Source
-from reach_tui.workspace.finding import CallQuery, matching
+from reach_tui.workspace.finding import Hit, Query, matching
+from reach_tui.workspace.reading import Stopped, Watch
 from reach_tui.workspace.reporting import Selection
 
 MOST = 10_000
@@ -29,7 +32,7 @@ _BATCH = 200
 
 
 class CallList(LineList):
-    """Calls of many sessions."""
+    """Calls of many sessions, steps of theirs, or the sessions."""
 
     def __init__(self) -> None:
         super().__init__(id="calls")
@@ -52,18 +55,36 @@ class CallsScreen(OpensCalls, FramedScreen):
 
     @dataclass
     class Found(Message):
-        """Some calls have been found."""
+        """Some have been found; of which query, so that those of an earlier one are not shown."""
 
+        query: Query
         calls: list[CallLine]
         last: bool
 
-    def __init__(self, sources: list[Source], query: CallQuery, about: str, selection: Selection) -> None:
+    @dataclass
+    class Progress(Message):
+        """So many sessions have been read."""
+
+        query: Query
+        sessions: int
+
+    def __init__(
+        self,
+        sources: list[Source],
+        query: Query,
+        about: str,
+        selection: Selection,
+        others: Sequence[Counted] = (),
+    ) -> None:
+        """`others`: the other numbers of the same row."""
         super().__init__()
         self._sources = sources
         self.several = len(sources) > 1
         self._query = query
         self._about = about
         self._selection = selection
+        self._others = [*others]
+        self._read = 0
         self.complete = False
 
     def compose_body(self) -> ComposeResult:
@@ -78,31 +99,70 @@ class CallsScreen(OpensCalls, FramedScreen):
         """The list, with its own type."""
         return self.query_one(CallList)
 
-    @work(thread=True, group="find", description="find", exit_on_error=False)
+    @work(thread=True, group="find", description="find", exclusive=True, exit_on_error=False)
     def _find(self) -> None:
-        worker = get_current_worker()
+        worker, query = get_current_worker(), self._query
+        watch = Watch(lambda: worker.is_cancelled, lambda read: self.post_message(self.Progress(query, read)))
         batch: list[CallLine] = []
         found = 0
         try:
-            for source, judged in matching(self.reach.workspace, self._sources, self._query, self._selection):
-                batch.append(line_of(source, judged, self.reach.glyphs))
+            for hit in matching(self.reach.workspace, self._sources, query, self._selection, watch):
+                batch.append(self._line(hit))
                 found += 1
                 if len(batch) >= _BATCH or found == _BATCH // 10:
-                    self.post_message(self.Found(batch, last=False))
+                    self.post_message(self.Found(query, batch, last=False))
                     batch = []
-                if worker.is_cancelled or found >= MOST:
+                if worker.is_cancelled:
+                    return
+                if found >= MOST:
                     break
+        except Stopped:
+            return
         except ReachError as error:
             self.app.call_from_thread(self.reach.say, error.line(), severity="error")
-        self.post_message(self.Found(batch, last=True))
+        self.post_message(self.Found(query, batch, last=True))
+
+    def _line(self, hit: Hit) -> CallLine:
+        glyphs = self.reach.glyphs
+        if hit.judged is not None:
+            return line_of(hit.source, hit.judged, glyphs)
+        title = self.reach.title_of(hit.source, hit.session_id)
+        if hit.step is not None:
+            return line_of_step(hit, hit.step, title, glyphs)
+        return line_of_session(hit, title, glyphs)
 
     @on(Found)
     def _found(self, message: Found) -> None:
+        if message.query != self._query:
+            return
         self.call_list.calls += message.calls
         self.complete = message.last
         if message.last:
             self.call_list.advice = "no such call"
         self.call_list.set_count(len(self.call_list.calls))
+        self.refresh_bars()
+
+    @on(Progress)
+    def _progress(self, message: Progress) -> None:
+        if message.query == self._query and not self.complete:
+            self._read = message.sessions
+            self.call_list.advice = f"{message.sessions:,} sessions read …  Escape leaves"
+            self.call_list.refresh()
+            self.refresh_bars()
+
+    def action_next_number(self) -> None:
+        """List what the next number of the report's row counts."""
+        if not self._others:
+            self.reach.say("the line has no other number")
+            return
+        following = self._others.pop(0)
+        self._others.append(Counted(self._query, self._about, 0))
+        self._query, self._about = following.query, following.about
+        self._read, self.complete = 0, False
+        rows = self.call_list
+        rows.calls, rows.advice = [], "reading …"
+        rows.set_count(0)
+        self._find()
         self.refresh_bars()
 
     def action_open(self) -> None:
@@ -115,8 +175,8 @@ class CallsScreen(OpensCalls, FramedScreen):
         self.app.pop_screen()
 
     def head(self, width: int) -> tuple[Line, Line]:
-        count = len(self.call_list.calls)
-        more = "" if self.complete else " …"
+        count, things = len(self.call_list.calls), self._query.things
+        more = "" if self.complete else f", {self._read:,} sessions read …" if self._read else " …"
         limit = f" (the first {MOST:,})" if count >= MOST else ""
-        right: Line = [(f"{count:,} call{'' if count == 1 else 's'}{limit}{more} ", "dim")]
+        right: Line = [(f"{count:,} {things[:-1] if count == 1 else things}{limit}{more} ", "dim")]
         return [(f" {one_line(self._about)}", "title")], right

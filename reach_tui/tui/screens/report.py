@@ -42,7 +42,7 @@ class ReportList(ReadingList):
         before = self.row
         self.rows = rows
         self.set_count(len(rows))
-        if before is not None and before.query is not None and self.row is not None and not before.same(self.row):
+        if before is not None and before.behind and self.row is not None and not before.same(self.row):
             self.cursor = next((index for index, row in enumerate(rows) if before.same(row)), self.cursor)
 
     @property

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from reach_tui.report.compare import Comparison
 from reach_tui.report.model import Report
+from reach_tui.tui.report_numbers import Counted
 from reach_tui.tui.report_rows import ReportRow
 from reach_tui.tui.screens.dialogs import Choice, NoteDialog, PickDialog
 from reach_tui.tui.screens.exporting import Exports
@@ -16,6 +17,7 @@ from reach_tui.tui.screens.queue_choice import ChoosesQueues
 from reach_tui.workspace import Source
 from reach_tui.workspace.comparing import Side, Sides, at_time
 from reach_tui.workspace.report_export import export_report
+from reach_tui.workspace.reporting import Selection
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,18 +39,29 @@ class ReportActions(Exports, ChoosesQueues):
         raise NotImplementedError  # the screen does
 
     def open_row(self, row: ReportRow | None) -> None:
-        """List the calls behind a row."""
-        if row is None or row.query is None:
+        """List what a row counts, the first of its numbers that is not 0."""
+        if row is None or not row.behind:
             self.reach.say("no list of calls stands behind this line")
+            return
+        numbers = [one for one in row.behind if one.count]
+        if not numbers:
+            self.reach.say(f"{row.about}: there is none")
             return
         from reach_tui.tui.screens.calls import CallsScreen
 
+        first, *others = numbers
+        self.app.push_screen(
+            CallsScreen(self.sources_of(), first.query, first.about, self._began(first), tuple(others))
+        )
+
+    def _began(self, number: Counted) -> Selection:
+        """What the report counts, of the span that the row is about."""
         selection = self.side.selection
-        if row.began is not None:
-            first, end = row.began
-            ends = [one for one in (end, selection.until) if one is not None]
-            selection = replace(selection, since=max(first, selection.since or first), until=min(ends, default=None))
-        self.app.push_screen(CallsScreen(self.sources_of(), row.query, row.about, selection))
+        if number.began is None:
+            return selection
+        first, end = number.began
+        ends = [one for one in (end, selection.until) if one is not None]
+        return replace(selection, since=max(first, selection.since or first), until=min(ends, default=None))
 
     # Exporting
 

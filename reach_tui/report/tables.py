@@ -67,9 +67,10 @@ def headline(scope: Scope) -> str:
     names = list(dict.fromkeys(one_line(one.path) for one in scope.stores))
     shown = ", ".join(names[:3]) + (f" +{len(names) - 3}" if len(names) > 3 else "") if names else "nothing"
     days = list(dict.fromkeys(filter(None, (day(scope.first), day(scope.last)))))
-    kind = "root sessions" if scope.scope == "roots" else "sessions"
+    kind = f"{'root ' if scope.scope == 'roots' else ''}session{'' if scope.sessions == 1 else 's'}"
+    calls = f"{scope.calls:,} call{'' if scope.calls == 1 else 's'}"
     tools = f"only {', '.join(map(tool_name, scope.tools))}" if scope.tools else ""
-    parts = (shown, " – ".join(days), f"{scope.sessions:,} {kind}", f"{scope.calls:,} calls", tools)
+    parts = (shown, " – ".join(days), f"{scope.sessions:,} {kind}", calls, tools)
     return " · ".join(part for part in parts if part)
 
 

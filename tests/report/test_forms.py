@@ -102,6 +102,12 @@ def test_a_rate_says_what_it_is_of() -> None:
         assert "In truth: of the ended calls." in form.render(report)
 
 
+def test_one_is_not_told_in_the_plural() -> None:
+    assert text.render(made(bad("Edit", 1))).splitlines()[0].endswith(" · 1 root session · 1 call")
+    many = made(bad("Edit", 1), ok("Edit", 2), sessions=2, scope="all")
+    assert text.render(many).splitlines()[0].endswith(" · 2 sessions · 2 calls")
+
+
 def test_bars_show_something_for_everything_above_nought() -> None:
     assert text.bar(0, 1) == ""
     assert text.bar(0.0001, 1) == "▒"

@@ -69,3 +69,7 @@ async def test_the_screens_say_so(nameless: Path) -> None:
         await shows(app, f"◆ HIDDEN  {EMPTY} · ", f"2 ◆    {EMPTY} ")
         await pilot.press("4", "semicolon")
         await shows(app, f"step 2 {EMPTY}")
+        await pilot.press("escape", "escape", "c")
+        await shows(app, f"◆  {EMPTY} ")
+        await pilot.press("escape", "R")
+        await shows(app, f" {EMPTY} ", "in truth")

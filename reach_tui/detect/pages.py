@@ -30,6 +30,9 @@ _TEXT = re.compile(
 _AFTER = "\nThe following metadata was extracted from the "
 _FURTHER = re.compile(r"[1-9]\d?% down from|shows (?:\d|1[0-4])% of|Showing page (?:[2-9]|1\d|1 of (?:[2-9]|1\d))")
 """Marks of a long page: one that says it is missing, or a wall, is short and shown from its top."""
+_ENTIRE = re.compile(r"shows (?:9[5-9]|100)% of|Showing page 1 of 1\b")
+_NOTICE = 400
+"""Characters: a page that is shown whole and says no more than this tells of nothing at length, errors neither."""
 _ABOUT = re.compile(
     r"(?i)[/=_+?-](?:http[_-]?)?(?:4\d\d|50\d|errors?|not[_-]?found|denied|forbidden|unauthori[sz]ed|captcha|reached"
     r"|unavailable|blocked|status(?:[_-]codes?)?|err_\w+)(?:\b|_)"
@@ -90,5 +93,8 @@ def shown(text: str, start: int, end: int) -> Shown | None:
     asked = typed[1] if typed else ""
     top = head[frame.end() : body.end() if body else len(head)]
     local = frame["url"].startswith("file:")
-    tells = not (local or _FURTHER.search(top) or _ABOUT.search(asked) or _TITLED.search(frame["title"] or ""))
-    return Shown(frame["url"], start + frame.start("url"), asked, begin, after if after >= 0 else end, tells)
+    finish = after if after >= 0 else end
+    notice = finish - begin < _NOTICE and _ENTIRE.search(top)
+    titled = not notice and _TITLED.search(frame["title"] or "")
+    tells = not (local or _FURTHER.search(top) or _ABOUT.search(asked) or titled)
+    return Shown(frame["url"], start + frame.start("url"), asked, begin, finish, tells)

@@ -59,7 +59,8 @@ def listed(workspace: Workspace, number: Counted, selection: Selection) -> list[
 def check(path: Path, selection: Selection) -> dict[str, Counted]:
     """Hold every number of the report against its list; the numbers by what they count."""
     workspace = Workspace([path])
-    rows = report_rows(report_on(workspace, selection), 200, UNICODE, soft=True)
+    report = report_on(workspace, selection)
+    rows = report_rows(report, 200, UNICODE, soft=True)
     numbers = {number for row in rows for number in row.behind}
     for number in numbers:
         assert len(listed(workspace, number, selection)) == number.count, number.about
@@ -67,8 +68,13 @@ def check(path: Path, selection: Selection) -> dict[str, Counted]:
         shown = plain(row.line for row in lines)
         if first := next((one.count for one in behind if one.count), None):
             assert f"{first:,}" in shown, shown
+    told = {number.about: number for number in numbers}
+    for loop in report.loops:
+        first, *_ = listed(workspace, told[f"{loop.what.replace('_', ' ')} · every call"], selection)
+        assert first.judged is not None
+        assert first.judged.call.key == loop.example_call_key
     workspace.close()
-    return {number.about: number for number in numbers}
+    return told
 
 
 @pytest.mark.parametrize("path", STORES, ids=lambda path: f"{path.parent.name}-{path.name}")

@@ -55,9 +55,9 @@ class CallsScreen(OpensCalls, FramedScreen):
 
     @dataclass
     class Found(Message):
-        """Some have been found; of which query, so that those of an earlier one are not shown."""
+        """Some have been found by that run; what an earlier one still sends is not shown."""
 
-        query: Query
+        run: int
         calls: list[CallLine]
         last: bool
 
@@ -65,7 +65,7 @@ class CallsScreen(OpensCalls, FramedScreen):
     class Progress(Message):
         """So many sessions have been read."""
 
-        query: Query
+        run: int
         sessions: int
 
     def __init__(
@@ -85,6 +85,7 @@ class CallsScreen(OpensCalls, FramedScreen):
         self._selection = selection
         self._others = [*others]
         self._read = 0
+        self._run = 0
         self.complete = False
 
     def compose_body(self) -> ComposeResult:
@@ -101,26 +102,26 @@ class CallsScreen(OpensCalls, FramedScreen):
 
     @work(thread=True, group="find", description="find", exclusive=True, exit_on_error=False)
     def _find(self) -> None:
-        worker, query = get_current_worker(), self._query
-        watch = Watch(lambda: worker.is_cancelled, lambda read: self.post_message(self.Progress(query, read)))
+        worker, run, query = get_current_worker(), self._run, self._query
+        watch = Watch(lambda: worker.is_cancelled, lambda read: self.post_message(self.Progress(run, read)))
         batch: list[CallLine] = []
         found = 0
         try:
             for hit in matching(self.reach.workspace, self._sources, query, self._selection, watch):
+                if worker.is_cancelled:
+                    return
                 batch.append(self._line(hit))
                 found += 1
                 if len(batch) >= _BATCH or found == _BATCH // 10:
-                    self.post_message(self.Found(query, batch, last=False))
+                    self.post_message(self.Found(run, batch, last=False))
                     batch = []
-                if worker.is_cancelled:
-                    return
                 if found >= MOST:
                     break
         except Stopped:
             return
         except ReachError as error:
             self.app.call_from_thread(self.reach.say, error.line(), severity="error")
-        self.post_message(self.Found(query, batch, last=True))
+        self.post_message(self.Found(run, batch, last=True))
 
     def _line(self, hit: Hit) -> CallLine:
         glyphs = self.reach.glyphs
@@ -133,7 +134,7 @@ class CallsScreen(OpensCalls, FramedScreen):
 
     @on(Found)
     def _found(self, message: Found) -> None:
-        if message.query != self._query:
+        if message.run != self._run:
             return
         self.call_list.calls += message.calls
         self.complete = message.last
@@ -144,7 +145,7 @@ class CallsScreen(OpensCalls, FramedScreen):
 
     @on(Progress)
     def _progress(self, message: Progress) -> None:
-        if message.query == self._query and not self.complete:
+        if message.run == self._run and not self.complete:
             self._read = message.sessions
             self.call_list.advice = f"{message.sessions:,} sessions read …  Escape leaves"
             self.call_list.refresh()
@@ -158,7 +159,7 @@ class CallsScreen(OpensCalls, FramedScreen):
         following = self._others.pop(0)
         self._others.append(Counted(self._query, self._about, 0))
         self._query, self._about = following.query, following.about
-        self._read, self.complete = 0, False
+        self._run, self._read, self.complete = self._run + 1, 0, False
         rows = self.call_list
         rows.calls, rows.advice = [], "reading …"
         rows.set_count(0)

@@ -45,6 +45,7 @@ ENVELOPE_WORDS = {
     "json.type_error": "The answer is an error object.",
     "json.error": "The answer carries an error.",
     "json.failure_code": "The answer carries a failure code.",
+    "json.refused": "The answer says that what the tool is there for was not done.",
 }
 
 

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from reach_tui.base.jsonio import JsonValue
-from reach_tui.detect import checks, contradictions, envelope, pages, verdicts
+from reach_tui.detect import acting, checks, contradictions, envelope, pages, verdicts
 from reach_tui.detect.case import STRONG, Case
 from reach_tui.detect.codes import class_of_exit
 from reach_tui.detect.desks import EDIT, FALLBACK, SHELL, Desk, Desks
@@ -132,8 +132,9 @@ class Engine:
             )
         if case.nature == "log" and (verdict := self._by_exit(case, hit)):
             return verdict
-        if value is not None and (found := envelope.examine(value)) and (verdict := self._by_envelope(case, found)):
-            return verdict
+        for found in (envelope.examine(value), acting.refusal(case.call, value)) if value is not None else ():
+            if found and (verdict := self._by_envelope(case, found)):
+                return verdict
         if case.body.failed:
             return self._by_wrapper(case, hit)
         if hit and hit.rule.verdict == "failed":
@@ -168,8 +169,10 @@ class Engine:
         view = window(case.text, page.start, page.end, case.nature)
         body = Body(page.start, page.end)
         inner = Case(case.call, case.text, body, view, self._of_page, case.nature)
-        hit = inner.find()
-        return self._by_hit(inner, hit) if hit else None
+        if hit := inner.find():
+            return self._by_hit(inner, hit)
+        found = pages.complaint(inner.own_text)
+        return self._by_envelope(case, found) if found else None
 
     def _as_known_tool(self, case: Case) -> Verdict | None:
         """A tool nobody knows may be a shell or an editor by another name: its short answer begins as theirs do."""
@@ -354,6 +357,8 @@ class Engine:
         inner = Case(case.call, message, body, view, case.matcher, case.nature)
         hit = inner.find()
         if hit is None or hit.rule.verdict == "ok" or (found.praised and hit.rule.confidence <= STRONG):
+            return None
+        if acting.echoes(case.call.arguments, message):
             return None
         category = (hit.rule.category, hit.rule.subcategory)
         if category == (None, None):

@@ -38,6 +38,8 @@ _LITERAL_LIMIT = 20_000
 _NOTE_LIMIT = 1000
 _DEPTH = 5
 _BETWEEN = re.compile(r"[^a-z]+")
+_PROBLEM = re.compile(r"(?i)about:blank$|(?:https?:/)?/\S*(?:prob(?:lem)?s?|errors?|rfc\d+)\b")
+"""The type of an RFC 9457 problem: an address that names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +138,8 @@ def _examine_status(value: dict[str, JsonValue]) -> Finding | None:
     for name in ("success", "ok", "succeeded", "Success", "successful", "successfull", "isSuccess"):
         if value.get(name) is False or value.get(name) in ("false", "False"):
             return Finding("json.not_ok", _message(value), _code_class(value), 0.95)
+        if value.get(name) == 0 and any(isinstance(value.get(key), str) for key in MESSAGES) and not _foreign(value):
+            return Finding("json.not_ok", _message(value), _code_class(value), 0.9)
     status = value.get("status", value.get("state", value.get("result")))
     if isinstance(status, str) and _is_bad(status, value) and not _has_data(value):
         return Finding("json.status_error", _message(value) or status, _code_class(value), 0.93)
@@ -173,6 +177,7 @@ def _examine_error(value: dict[str, JsonValue]) -> Finding | None:
         "errorMessage",
         "error_msg",
         "errorMsg",
+        "Error Message",
     ):
         error = value.get(name)
         if not _says_error(error) or (isinstance(error, list) and ("warnings" in value or "valid" in value)):
@@ -188,6 +193,11 @@ def _examine_error(value: dict[str, JsonValue]) -> Finding | None:
         return Finding(
             "json.error", _message({"error": refused[0]["msg"]}), "invalid_parameter", 0.93
         )  # FastAPI's form
+    if value.get("errcode") and isinstance(value.get("errmsg"), str):
+        return Finding("json.failure_code", str(value["errmsg"]), None, 0.92)
+    kind = value.get("type")
+    if isinstance(kind, str) and _PROBLEM.match(kind) and {"title", "detail"} <= value.keys() and not _has_data(value):
+        return Finding("json.error", _message(value), _code_class(value), 0.9)
     meta = value.get("meta")
     if isinstance(meta, dict) and not _has_data(value) and any(is_failure_code(meta.get(name)) for name in CODES):
         return Finding("json.failure_code", _message(meta), _code_class(meta), 0.9)
@@ -227,7 +237,7 @@ def _examine_inner(value: dict[str, JsonValue], depth: int) -> Finding | None:
                 return found
             word = word or found
         elif isinstance(inner, dict | list) and (found := examine(inner, depth + 1)) and not found.false_flag:
-            return found
+            return replace(found, praised=True) if found.inner and _praises(value) else found
     return word
 
 

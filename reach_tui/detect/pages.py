@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from reach_tui.base.jsonio import JsonValue
+from reach_tui.detect.envelope import Finding, examine, parse
 
 BROWSING = "web"
 """The family of tools that show pages."""
@@ -33,6 +34,8 @@ _FURTHER = re.compile(r"[1-9]\d?% down from|shows (?:\d|1[0-4])% of|Showing page
 _ENTIRE = re.compile(r"shows (?:9[5-9]|100)% of|Showing page 1 of 1\b")
 _NOTICE = 400
 """Characters: a page that is shown whole and says no more than this tells of nothing at length, errors neither."""
+_SMALL = 600
+"""Characters of JSON that a browser shows and that may be a service's complaint; more is what it serves."""
 _ABOUT = re.compile(
     r"(?i)[/=_+?-](?:http[_-]?)?(?:4\d\d|50\d|errors?|not[_-]?found|denied|forbidden|unauthori[sz]ed|captcha|reached"
     r"|unavailable|blocked|status(?:[_-]codes?)?|err_\w+)(?:\b|_)"
@@ -98,3 +101,12 @@ def shown(text: str, start: int, end: int) -> Shown | None:
     titled = not notice and _TITLED.search(frame["title"] or "")
     tells = not (local or _FURTHER.search(top) or _ABOUT.search(asked) or titled)
     return Shown(frame["url"], start + frame.start("url"), asked, begin, finish, tells)
+
+
+def complaint(text: str) -> Finding | None:
+    """What a small JSON page says where an error is all that it says."""
+    said = text.strip()
+    if not said.startswith("{") or len(said) > _SMALL:
+        return None
+    found = examine(parse(said))
+    return found if found and found.rule in ("json.failure_code", "json.error") else None

@@ -1,7 +1,7 @@
 """Tools that are there to do something, by their names, and answers of theirs that say it was not done.
 
-`{"status": "declined", "reason": …}` is what became of the call where the tool was to pay, and mere data where it was to
-look a payment up; so is `{"deleted": false}`. Only the tool's own verb tells the two apart.
+`{"status": "declined", "reason": …}` is what became of the call where the tool was to pay, and mere data where it was
+to look a payment up; so is `{"deleted": false}`. Only the tool's own verb tells the two apart.
 """
 
 from __future__ import annotations
@@ -15,19 +15,28 @@ from reach_tui.detect.envelope_words import BESIDE_STATUS, MESSAGES
 from reach_tui.model import ToolCall
 
 _VERBS = frozenset(
-    """activate add archive assign book buy cancel change charge checkin checkout close complete confirm
-    connect create delete deploy deposit disable edit enable enroll insert invite issue join make modify move open order
-    pay place post publish purchase put redeem refund register remove rename rent reschedule reserve reset restart
-    restore save schedule send set share start stop submit subscribe transfer turn unlock unsubscribe update upgrade
-    upload vote withdraw""".split()
-)
+    [
+        "activate", "add", "archive", "assign", "book", "buy", "cancel", "change", "charge", "checkin",
+        "checkout", "close", "complete", "confirm", "connect", "create", "delete", "deploy", "deposit",
+        "disable", "edit", "enable", "enroll", "insert", "invite", "issue", "join", "make", "modify", "move",
+        "open", "order", "pay", "place", "post", "publish", "purchase", "put", "redeem", "refund", "register",
+        "remove", "rename", "rent", "reschedule", "reserve", "reset", "restart", "restore", "save", "schedule",
+        "send", "set", "share", "start", "stop", "submit", "subscribe", "transfer", "turn", "unlock",
+        "unsubscribe", "update", "upgrade", "upload", "vote", "withdraw",
+    ]
+)  # fmt: skip
 _NOUNS = frozenset(
-    "book change charge deposit issue move order pay post purchase refund rent share transfer upgrade vote".split()
-)
+    [
+        "book", "change", "charge", "deposit", "issue", "move", "order", "pay", "post", "purchase", "refund",
+        "rent", "share", "transfer", "upgrade", "vote",
+    ]
+)  # fmt: skip
 _ABOUT = frozenset(
-    """availability details fee fees history info list log logs options policy price prices quote rate rates report
-    stats status""".split()
-)
+    [
+        "availability", "details", "fee", "fees", "history", "info", "list", "log", "logs", "options", "policy",
+        "price", "prices", "quote", "rate", "rates", "report", "stats", "status",
+    ]
+)  # fmt: skip
 """What makes a question of a verb that is a noun too: `order_status`, `refundPolicy`."""
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _REFUSED = frozenset(("declined", "rejected", "refused", "denied", "unsuccessful", "not_completed"))

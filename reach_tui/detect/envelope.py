@@ -185,19 +185,8 @@ def _examine_error(value: dict[str, JsonValue]) -> Finding | None:
         if _has_data(value):
             return Finding("json.error_beside_data", _message(value), None, 0.6, false_flag=True)
         return Finding("json.error", _message(value), _code_class(value), 0.95)
-    fault = value.get("fault", value.get("Fault"))
-    if isinstance(fault, dict) and "faultstring" in fault:  # SOAP and the gateways that keep its words
-        return Finding("json.error", _as_message(fault["faultstring"]), _code_class(fault), 0.93)
-    refused = value.get("detail")
-    if isinstance(refused, list) and refused and isinstance(refused[0], dict) and {"loc", "msg"} <= refused[0].keys():
-        return Finding(
-            "json.error", _message({"error": refused[0]["msg"]}), "invalid_parameter", 0.93
-        )  # FastAPI's form
-    if value.get("errcode") and isinstance(value.get("errmsg"), str):
-        return Finding("json.failure_code", str(value["errmsg"]), None, 0.92)
-    kind = value.get("type")
-    if isinstance(kind, str) and _PROBLEM.match(kind) and {"title", "detail"} <= value.keys() and not _has_data(value):
-        return Finding("json.error", _message(value), _code_class(value), 0.9)
+    if found := _examine_form(value):
+        return found
     meta = value.get("meta")
     if isinstance(meta, dict) and not _has_data(value) and any(is_failure_code(meta.get(name)) for name in CODES):
         return Finding("json.failure_code", _message(meta), _code_class(meta), 0.9)
@@ -220,6 +209,24 @@ def _examine_error(value: dict[str, JsonValue]) -> Finding | None:
             code = int(code)
         if isinstance(code, int) and not isinstance(code, bool) and code:
             return Finding("json.exit_code", _output(value), None, 0.9, exit_code=code)
+    return None
+
+
+def _examine_form(value: dict[str, JsonValue]) -> Finding | None:
+    """The forms that frameworks give an error: SOAP's fault, FastAPI's detail, WeChat's code, a problem of RFC 9457."""
+    fault = value.get("fault", value.get("Fault"))
+    if isinstance(fault, dict) and "faultstring" in fault:  # SOAP and the gateways that keep its words
+        return Finding("json.error", _as_message(fault["faultstring"]), _code_class(fault), 0.93)
+    refused = value.get("detail")
+    if isinstance(refused, list) and refused and isinstance(refused[0], dict) and {"loc", "msg"} <= refused[0].keys():
+        return Finding(
+            "json.error", _message({"error": refused[0]["msg"]}), "invalid_parameter", 0.93
+        )  # FastAPI's form
+    if value.get("errcode") and isinstance(value.get("errmsg"), str):
+        return Finding("json.failure_code", str(value["errmsg"]), None, 0.92)
+    kind = value.get("type")
+    if isinstance(kind, str) and _PROBLEM.match(kind) and {"title", "detail"} <= value.keys() and not _has_data(value):
+        return Finding("json.error", _message(value), _code_class(value), 0.9)
     return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -29,6 +30,7 @@ from reach_tui.workspace.reporting import Selection
 MOST = 10_000
 """Calls listed at the most."""
 _BATCH = 200
+_TELL_SECONDS = 0.2
 
 
 class CallList(LineList):
@@ -105,16 +107,16 @@ class CallsScreen(OpensCalls, FramedScreen):
         worker, run, query = get_current_worker(), self._run, self._query
         watch = Watch(lambda: worker.is_cancelled, lambda read: self.post_message(self.Progress(run, read)))
         batch: list[CallLine] = []
-        found = 0
+        found, told = 0, 0.0
         try:
             for hit in matching(self.reach.workspace, self._sources, query, self._selection, watch):
                 if worker.is_cancelled:
                     return
                 batch.append(self._line(hit))
                 found += 1
-                if len(batch) >= _BATCH or found == _BATCH // 10:
+                if len(batch) >= _BATCH or time.monotonic() - told > _TELL_SECONDS:
                     self.post_message(self.Found(run, batch, last=False))
-                    batch = []
+                    batch, told = [], time.monotonic()
                 if found >= MOST:
                     break
         except Stopped:

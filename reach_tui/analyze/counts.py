@@ -6,7 +6,8 @@ from collections import Counter as CountedBy
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from reach_tui.model import Counts, Glance, ToolCall, Verdict
+from reach_tui.analyze.pairs import answered
+from reach_tui.model import Counts, Glance, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class Tally:
         if call.plain:
             return
         self.flagged += call.flagged is True
-        self.unfinished += call.result is None
+        self.unfinished += not answered(call, verdict)
         self.unread += call.problem is not None
         if call.route is not None and call.route.decision == "clarify":
             self.clarified = True
@@ -93,6 +94,6 @@ def tally(pairs: Iterable[tuple[Glance, Verdict]]) -> Tally:
     return total
 
 
-def count(pairs: Iterable[tuple[ToolCall, Verdict]], turns: int = 0) -> Counts:
+def count(pairs: Iterable[tuple[Glance, Verdict]], turns: int = 0) -> Counts:
     """Calls, flags and verdicts counted; `unreadable` counts calls whose row was not whole."""
     return tally(pairs).counts(turns)

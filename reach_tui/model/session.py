@@ -56,7 +56,7 @@ class Counts:
     soft: int = 0
     """Suspicious without proof: verdict open, with a rule."""
     unfinished: int = 0
-    """Calls without a result."""
+    """Calls that have not ended: without a result, and not known to have failed."""
     unreadable: int = 0
     """Rows that could not be parsed and are shown raw."""
 

@@ -107,7 +107,7 @@ def _state(name: str) -> tuple[Test, str] | None:
     states: dict[str, tuple[Callable[[JudgedSession, Counts], bool], str]] = {
         "hidden": (lambda judged, counts: counts.hidden > 0, "hides errors"),
         "failed": (lambda judged, counts: counts.failed > 0, "has failures"),
-        "unfinished": (lambda judged, counts: counts.unfinished > 0, "has calls without a result"),
+        "unfinished": (lambda judged, counts: counts.unfinished > 0, "has calls that have not ended"),
         "labelled": (lambda judged, counts: judged.labelled > 0, "is labelled"),
         "child": (lambda judged, counts: judged.session.parent_id is not None, "is a sub-agent"),
     }

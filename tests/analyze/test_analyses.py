@@ -5,7 +5,18 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reach_tui.analyze import attribution, classes, guards, health, loops, metrics, rates, stale_edits, success_path
+from reach_tui.analyze import (
+    attribution,
+    classes,
+    counts,
+    guards,
+    health,
+    loops,
+    metrics,
+    rates,
+    stale_edits,
+    success_path,
+)
 from reach_tui.analyze.guards import FLAG, SAME, TRUTH, Firing
 from reach_tui.analyze.pairs import Pair
 from reach_tui.analyze.tally import Tally, of_session
@@ -40,6 +51,16 @@ def test_a_call_that_failed_without_a_result_is_in_its_own_denominator() -> None
     aborted = call("Bash", 1, None), Verdict(True, 0.9, "timeout_or_limit", "cancelled", "store.aborted")
     counts = rates.of_session([aborted]).tools["Bash"]
     assert (counts.results, counts.ended, counts.rate_failed) == (0, 1, 1.0)
+
+
+def test_the_lists_rate_is_of_the_same_calls_as_the_reports() -> None:
+    """A call that was aborted without a word has ended; one that nobody answered has not."""
+    aborted = call("Bash", 1, None, flagged=True), Verdict(True, 0.9, "timeout_or_limit")
+    waiting = call("Bash", 2, None), Verdict(None, 0.0)
+    pairs = [aborted, waiting, ok("Bash", 3)]
+    sums = counts.count(pairs)
+    assert (sums.calls, sums.failed, sums.unfinished) == (3, 1, 1)
+    assert sums.calls - sums.unfinished == rates.of_session(pairs).total.ended == 2
 
 
 def test_copies_are_counted_once_but_are_still_what_came_before() -> None:

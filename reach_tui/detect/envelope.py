@@ -18,6 +18,7 @@ from reach_tui.detect.envelope_words import (
     CAPITALS,
     CHECKED,
     CODES,
+    COUNTS,
     ERROR_ALONE,
     ERROR_KINDS,
     ERRORS,
@@ -180,7 +181,7 @@ def _examine_error(value: dict[str, JsonValue]) -> Finding | None:
         "Error Message",
     ):
         error = value.get(name)
-        if not _says_error(error) or (isinstance(error, list) and ("warnings" in value or "valid" in value)):
+        if not _says_error(error) or (isinstance(error, list) and _counts(value)):
             continue  # the second is a checker's report
         if _has_data(value):
             return Finding("json.error_beside_data", _message(value), None, 0.6, false_flag=True)
@@ -284,6 +285,11 @@ def _says_error(error: JsonValue) -> bool:
     if isinstance(error, str):
         return error.strip().lower() not in NOTHING and not error.lstrip().lower().startswith(NONE)
     return bool(error)
+
+
+def _counts(value: dict[str, JsonValue]) -> bool:
+    """True if the errors are what a checker found in what it was given: it numbers them, or has warnings too."""
+    return "warnings" in value or "valid" in value or any(value.get(name) for name in COUNTS)
 
 
 def _has_data(value: dict[str, JsonValue]) -> bool:

@@ -87,6 +87,8 @@ BESIDE_CODE = BESIDE | {"body", "title", "headers", "details", "text"}
 CHECKED = frozenset(
     ("valid", "isvalid", "is_valid", "exists", "available", "allowed", "found", "deliverable", "spam", "safe")
 )
+COUNTS = ("count", "total", "total_errors", "score")
+"""What a checker writes beside the errors that it found."""
 BESIDE_STATUS = (BESIDE_CODE | frozenset(MESSAGES)) - {"url", "path", "method"}
 """Names that may stand beside a status without making it that of a record, or of an address that was checked."""
 REFUSED_STATUS = frozenset(

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from reach_tui.base.jsonio import JsonValue
 from reach_tui.detect.envelope import Finding
-from reach_tui.detect.envelope_words import BESIDE_STATUS, MESSAGES
+from reach_tui.detect.envelope_words import BAD_STATUS, BESIDE_STATUS, MESSAGES
 from reach_tui.model import ToolCall
 
 _VERBS = frozenset(
@@ -39,12 +39,15 @@ _ABOUT = frozenset(
 )  # fmt: skip
 """What makes a question of a verb that is a noun too: `order_status`, `refundPolicy`."""
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_REFUSED = frozenset(("declined", "rejected", "refused", "denied", "unsuccessful", "not_completed"))
+_BETWEEN = re.compile(r"[^a-z]+")
+_STATUS = ("status", "state", "result", "outcome")
+_REFUSED = BAD_STATUS | {"declined", "rejected", "refused", "denied", "unsuccessful", "not_completed"}
 _PARTICIPLES = {"buy": "bought", "make": "made", "pay": "paid", "send": "sent", "withdraw": "withdrawn"}
 _IDEMPOTENT = frozenset(("change", "edit", "modify", "set", "turn", "update", "upgrade"))
 """Verbs whose `changed: false` may as well mean that all was so already."""
-_GENERAL = frozenset(("accepted", "executed", "performed", "processed"))
+_GENERAL = frozenset(("accepted", "executed", "performed"))
 """What any such tool may say of its work, whatever its verb."""
+_REASON = ("reason", "failure", "cause", "error", "errors", "message")
 _INSIDE = ("data", "result", "response")
 
 
@@ -74,9 +77,11 @@ def refused(value: JsonValue, done: str, arguments: JsonValue = None) -> Finding
         return None
     reason = _reason(value)
     if reason:
-        status = value.get("status", value.get("state", value.get("result")))
-        bad = isinstance(status, str) and re.sub(r"[^a-z]+", "_", status.lower()) in _REFUSED
-        bad = bad and not echoes(arguments, str(status))
+        bad = done not in _IDEMPOTENT and any(
+            isinstance(said, str) and _BETWEEN.sub("_", said.lower()) in _REFUSED and not echoes(arguments, said)
+            for name, said in value.items()
+            if name in _STATUS or name.endswith(("Status", "_status"))
+        )
         if (bad or _undone(value, done)) and not _made(value):
             return Finding("json.refused", reason, None, 0.86)
     for name in _INSIDE:
@@ -100,7 +105,7 @@ def _tells(name: str, done: str) -> bool:
 
 def _reason(value: Mapping[str, JsonValue]) -> str:
     for name, said in value.items():
-        told = name in MESSAGES or name in ("errors", "error") or name.lower().endswith("reason")
+        told = name in MESSAGES or name.lower().endswith(_REASON)
         if told and isinstance(said, list) and said:
             said = said[0]
         if told and isinstance(said, str) and said.strip():
@@ -112,7 +117,7 @@ def _made(value: Mapping[str, JsonValue]) -> bool:
     """Something was made all the same: a name beside the status holds more than a plain complaint does."""
     return any(
         name.lower() not in BESIDE_STATUS
-        and not name.lower().endswith("reason")
+        and not name.lower().endswith((*_REASON, "id", "status"))
         and item is not None
         and item is not False
         and item not in ("", [], {})

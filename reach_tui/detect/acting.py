@@ -22,7 +22,8 @@ _VERBS = frozenset(
         "open", "order", "pay", "place", "post", "publish", "purchase", "put", "redeem", "refund", "register",
         "remove", "rename", "rent", "reschedule", "reserve", "reset", "restart", "restore", "save", "schedule",
         "send", "set", "share", "start", "stop", "submit", "subscribe", "transfer", "turn", "unlock",
-        "unsubscribe", "update", "upgrade", "upload", "vote", "withdraw",
+        "unsubscribe", "update", "upgrade", "upload", "vote", "withdraw", "renew", "extend", "merge", "link", "attach",
+        "pause", "resume", "launch", "pair", "borrow", "ship",
     ]
 )  # fmt: skip
 _NOUNS = frozenset(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -20,6 +21,8 @@ from reach_tui.base.sqlite_access import REGISTRY
 SHARED = Path(os.environ.get("REACH_TUI_SHARED") or Path(__file__).resolve().parents[1] / ".." / "shared")
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each of hundreds of processes would compile every module anew
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # begun in the background by a shell: every child would ignore it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # a slow machine is no failure; the gate tries the same examples every time
 settings.register_profile("reach-tui", deadline=None, max_examples=30, derandomize=bool(os.environ.get("CI")))

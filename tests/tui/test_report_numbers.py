@@ -82,9 +82,8 @@ def test_every_number_is_the_length_of_its_list(path: Path) -> None:
     assert check(path, Selection(scope="all"))
 
 
-@pytest.mark.parametrize("tools", [(), ("Edit", "Bash"), ("read",)])
-def test_the_same_in_another_scope(tools: tuple[str, ...]) -> None:
-    assert check(SAMPLES, Selection(tools=tools))
+def test_the_same_of_some_tools_alone() -> None:
+    assert check(SAMPLES, Selection(tools=("Edit", "Bash")))
 
 
 def test_the_same_on_a_generated_store(tmp_path: Path) -> None:

@@ -90,8 +90,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """`-n auto`: one more than processors, since many tests wait for processes, locks and screens."""
-    return 1 + (os.cpu_count() or 1)
+    """`-n auto`: two more than processors, since many tests wait for processes, locks and screens."""
+    return 2 + (os.cpu_count() or 1)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -54,7 +54,8 @@ class Entry:
         parent = judged.session.parent_id
         self.parent: Key | None = (key[0], parent) if parent and parent != key[1] else None
         self.root: Entry = self
-        self.family: _Family = [(self, 0)]
+        self.family: _Family | None = None
+        """As the root of one: its members; None for most, which stand alone."""
         self.rows: Sequence[Row] = ()
         self.unfolded: Sequence[Row] | None = None
         self.weight: Weight = 0
@@ -139,7 +140,7 @@ class SessionTree:
         word = terms.words[0] if len(terms.words) == 1 and not terms.tests else None  # as one types: asked at each key
         sorted_anew = False
         for root in self._roots:
-            if len(root.family) > 1:
+            if root.family is not None:
                 members = [entry for entry, _ in root.family if entry.passes(terms)]
                 if len(members) == len(root.family):
                     found.append((root.weight, self._unfolded(root)))
@@ -154,7 +155,7 @@ class SessionTree:
 
     def _unfolded(self, root: Entry) -> Sequence[Row]:
         if root.unfolded is None:
-            root.unfolded = list(_rows_of(root.family, self.folds.get(root.key, True)))
+            root.unfolded = list(_rows_of(_family_of(root), self.folds.get(root.key, True)))
         return root.unfolded
 
     def _filtered(self, family: _Family) -> tuple[Weight, Sequence[Row]]:
@@ -164,15 +165,15 @@ class SessionTree:
     def _settle(self) -> None:
         if not self._settled:
             self._settled = True
-            self._roots = [family[0][0] for family in _grouped(list(self.entries.values()))]
+            self._roots = _grouped(list(self.entries.values()))
             self._changed.update(self._roots)
         if self._changed or self._resorted:
             column = self._sort
             for root in self._roots if self._resorted else self._changed:
-                family = root.family
-                root.weight = weigh(root.judged, column) if len(family) == 1 else _weight_of(family, column)
+                alone = root.family is None
+                root.weight = weigh(root.judged, column) if alone else _weight_of(_family_of(root), column)
             for root in self._changed:
-                root.rows, root.unfolded = list(_rows_of(root.family, self.folds.get(root.key))), None
+                root.rows, root.unfolded = tuple(_rows_of(_family_of(root), self.folds.get(root.key))), None
             self._changed.clear()
             self._resorted = False
             self._roots.sort(key=_weight, reverse=True)
@@ -183,19 +184,24 @@ def visible_rows(entries: Iterable[Entry], sort: str = SORTS[0], terms: Filter |
     return SessionTree(entries, sort).rows(terms)
 
 
-def _grouped(entries: list[Entry]) -> list[_Family]:
-    """The families, each member knowing its root."""
+def _grouped(entries: list[Entry]) -> list[Entry]:
+    """The roots of the families, each member knowing its root."""
     kin = {entry.parent for entry in entries if entry.parent is not None}
-    alone = [entry for entry in entries if entry.parent is None and entry.key not in kin]
+    roots = [entry for entry in entries if entry.parent is None and entry.key not in kin]
     families = _families([entry for entry in entries if entry.parent is not None or entry.key in kin]) if kin else []
-    for entry in alone:
-        entry.root, entry.family = entry, [(entry, 0)]
+    for root in roots:
+        root.root, root.family = root, None
     for family in families:
         root = family[0][0]
         for entry, _ in family:
-            entry.root = root
-        root.family = family
-    return [[(entry, 0)] for entry in alone] + families
+            entry.root, entry.family = root, None
+        root.family = family if len(family) > 1 else None
+        roots.append(root)
+    return roots
+
+
+def _family_of(root: Entry) -> _Family:
+    return root.family or [(root, 0)]
 
 
 def _families(shown: Sequence[Entry]) -> list[_Family]:

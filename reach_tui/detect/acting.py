@@ -12,13 +12,14 @@ from collections.abc import Mapping
 from reach_tui.base.jsonio import JsonValue
 from reach_tui.detect.envelope import Finding
 from reach_tui.detect.envelope_words import BAD_STATUS, BESIDE_STATUS, MESSAGES
-from reach_tui.model import ToolCall
+from reach_tui.model import Glance
 
 _VERBS = frozenset(
     [
-        "activate", "add", "archive", "assign", "book", "buy", "cancel", "change", "charge", "checkin",
+        "activate", "add", "apply", "archive", "assign", "book", "buy", "cancel", "change", "charge", "checkin",
         "checkout", "close", "complete", "confirm", "connect", "create", "delete", "deploy", "deposit",
-        "disable", "edit", "enable", "enroll", "insert", "invite", "issue", "join", "make", "modify", "move",
+        "disable", "edit", "enable", "enrol", "enroll", "generate", "insert", "invite", "issue", "join", "make",
+        "modify", "move",
         "open", "order", "pay", "place", "post", "publish", "purchase", "put", "redeem", "refund", "register",
         "remove", "rename", "rent", "reschedule", "reserve", "reset", "restart", "restore", "save", "schedule",
         "send", "set", "share", "start", "stop", "submit", "subscribe", "transfer", "turn", "unlock",
@@ -66,7 +67,7 @@ def echoes(arguments: JsonValue, text: str) -> bool:
     return any(isinstance(value, str) and value.strip().lower() == said for value in values)
 
 
-def refusal(call: ToolCall, value: JsonValue) -> Finding | None:
+def refusal(call: Glance, value: JsonValue) -> Finding | None:
     """What the answer says of a call that should have done something and did not."""
     done = verb(call.tool)
     return refused(value, done, call.arguments) if done else None

@@ -14,6 +14,7 @@ from posixpath import basename, normpath
 from typing import TypeAlias
 
 from reach_tui.base.jsonio import JsonValue, as_int
+from reach_tui.detect.acting import verb
 from reach_tui.detect.pages import shown
 from reach_tui.model import Evidence, Verdict
 
@@ -45,10 +46,6 @@ _SIGN_IN = re.compile(
 _WALL = re.compile(
     r"(?i)^https?://[^/]*/(?:[^?#]*/)?(?:(?:sorry|captcha|_?blocked|errors/validatecaptcha)(?:[/?#.]|$)"
     r"|cdn-cgi/(?:challenge|l/chk)|px/captcha|challenge/?(?:[?#]|$))"
-)
-_ACTS = re.compile(
-    r"(?:create|add|book|reserve|order|buy|send|post|submit|update|set|register|schedule|transfer|pay|upload|make|place"
-    r"|enrol{1,2}|invite|assign|apply|rent|renew|start|issue|generate)(?=_|[A-Z]|-|$)"
 )
 _SAID = frozenset(("message", "msg", "detail", "text", "response"))
 _REASON = re.compile(
@@ -84,9 +81,16 @@ def find(family: str, tool: str, arguments: JsonValue, text: str, start: int, va
     if not isinstance(arguments, Mapping):
         return None
     if isinstance(value, dict):
-        return other_id(tool, arguments, text, value) or _nothing_done(tool, text, value)
+        return in_answer(tool, arguments, text, value)
     check = CHECKS.get(family)
     return check(arguments, text[start : start + HEAD], start) if check else None
+
+
+def in_answer(tool: str, arguments: JsonValue, text: str, value: JsonValue) -> Contradiction | None:
+    """What a JSON object says against the arguments, or against what the tool is there to do."""
+    if not isinstance(arguments, Mapping) or not isinstance(value, dict):
+        return None
+    return _other_id(tool, arguments, text, value) or _nothing_done(tool, text, value)
 
 
 def _text(arguments: Mapping[str, JsonValue], names: tuple[str, ...]) -> str:
@@ -228,10 +232,10 @@ def _with_scheme(address: str) -> str:
     return address if "://" in address else f"https://{address}"
 
 
-def other_id(tool: str, arguments: JsonValue, text: str, value: JsonValue) -> Contradiction | None:
+def _other_id(
+    tool: str, arguments: Mapping[str, JsonValue], text: str, value: dict[str, JsonValue]
+) -> Contradiction | None:
     """One thing was asked for by its id, and the JSON object that came is about another."""
-    if not isinstance(arguments, Mapping) or not isinstance(value, dict):
-        return None
     if not _ONE.match(_name(tool)):
         return None
     ids = [name for name in arguments if name.lower().endswith("id")]
@@ -255,7 +259,7 @@ def other_id(tool: str, arguments: JsonValue, text: str, value: JsonValue) -> Co
 
 def _nothing_done(tool: str, text: str, value: dict[str, JsonValue]) -> Contradiction | None:
     """Something was to be made or changed, and the answer is null where it should stand, with the reason beside it."""
-    if not _ACTS.match(_name(tool)):
+    if not verb(tool):
         return None
     told = {name: item for name, item in value.items() if item not in (None, "", [], {}, 0)}
     missing = [name for name in value if value[name] is None and not name.lower().startswith(("err", "warn", "next"))]

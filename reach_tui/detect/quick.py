@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from reach_tui.base.jsonio import JsonValue
 from reach_tui.detect import contradictions
+from reach_tui.detect.acting import refusal
 from reach_tui.detect.envelope import examine, parse
 from reach_tui.detect.matcher import WINDOWS, Matcher, windowed
 from reach_tui.detect.pages import BROWSING, framed
@@ -94,7 +95,9 @@ class Quick:
                 return False
             value = parse(text)
             if value is not None and (
-                examine(value) is not None or contradictions.other_id(call.tool, call.arguments, text, value)
+                examine(value) is not None
+                or refusal(call, value) is not None
+                or contradictions.in_answer(call.tool, call.arguments, text, value)
             ):
                 return False
         if end > self._head:

@@ -6,6 +6,7 @@ import json
 import random
 import re
 import sqlite3
+import tomllib
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -151,6 +152,23 @@ def test_recorded_calls_mixed_with_each_other(path: Path) -> None:
         call = ToolCall("s/k", "c", "s", "bash", chance.choice(inputs), False, Result(text, 0), status="completed")
         for tool in ("bash", "read", "grep", "edit", "webfetch", "task", "odd"):
             same(replace(call, tool=tool))
+
+
+@pytest.mark.parametrize(
+    "tool", ["create_file", "move_file", "mcp__disk__delete_file", "update_todo", "run", "WebFetch"]
+)
+def test_every_invented_answer_of_a_tool_that_acts(tool: str) -> None:
+    """What only the tool's own verb makes a failure is no less one in a list than on its own screen."""
+    lines = [line for path in CASES.glob("*.jsonl") for line in path.read_text(encoding="utf-8").splitlines()]
+    results = {json.loads(line)["result"] for line in lines}
+    for path in CASES.glob("*.toml"):
+        results |= {case.get("result") for case in tomllib.loads(path.read_text(encoding="utf-8"))["case"]}
+    answers = [text for text in results if isinstance(text, str)]
+    answers += ['{"created": false, "reason": "the disk is full"}', '{"file": null, "message": "not made: no room"}']
+    assert len(answers) > 1000
+    call = ToolCall("s/k", "c", "s", tool, {"path": "/a", "id": 3}, False, status="completed")
+    for text in answers:
+        same(replace(call, result=Result(text, len(text.encode("utf-8", "replace")))))
 
 
 @settings(max_examples=300, deadline=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -210,10 +211,10 @@ class Labelled:
         uses = search.selection.uses if search.selection.tools else None
         counted = [one for one in labels if getattr(label_count(one, known, uses), self.measure)]
         yield from (Hit(search.source, one.session_id) for one in counted if one.call_key is None)
-        keys = [one.call_key for one in counted if one.call_key is not None]
+        often = Counter(one.call_key for one in counted if one.call_key is not None)
         ids = dict.fromkeys(one.session_id for one in counted if one.call_key is not None)
         for one in search.calls(list(ids)) if ids else ():
-            for _ in range(keys.count(one.call.key)):
+            for _ in range(often[one.call.key]):
                 yield Hit(search.source, one.call.session_id, one)
 
 

@@ -141,7 +141,7 @@ class CallsScreen(OpensCalls, FramedScreen):
         self.call_list.calls += message.calls
         self.complete = message.last
         if message.last:
-            self.call_list.advice = "no such call"
+            self.call_list.advice = f"no such {self._query.things}"
         self.call_list.set_count(len(self.call_list.calls))
         self.refresh_bars()
 
